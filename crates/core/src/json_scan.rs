@@ -23,6 +23,9 @@ impl JsonBounds {
     /// times while it is stored and sent back, so three times this memory is what a request may cost.
     pub const DOCUMENT: Self = Self { depth: 127, memory: 20 << 20, growth: 4 };
 
+    /// For chats of other programs, which are imported one after the other. A message can have as much structure as text.
+    pub const CHAT: Self = Self { memory: 64 << 20, ..Self::DOCUMENT };
+
     /// The same memory with another depth.
     pub const fn of_depth(depth: usize) -> Self {
         Self { depth, ..Self::DOCUMENT }

@@ -101,8 +101,8 @@ pub fn follow(
     mut published: mpsc::UnboundedReceiver<PublishedOperation>,
 ) {
     // Notifies the feeder of new operations.
-    let bell = Arc::new(Notify::new());
-    let (live, rung) = (Arc::clone(live), Arc::clone(&bell));
+    let wakeup = Arc::new(Notify::new());
+    let (live, notified) = (Arc::clone(live), Arc::clone(&wakeup));
     runtime.spawn(async move {
         while let Some(event) = published.recv().await {
             live.publish(event.session, &event.operation);
@@ -113,7 +113,7 @@ pub fn follow(
                     .filter(|one| one.session == event.session)
                     .for_each(|one| one.cancel());
             }
-            rung.notify_one();
+            notified.notify_one();
         }
     });
     let store = Arc::downgrade(store);
@@ -127,7 +127,7 @@ pub fn follow(
             }
             drop(store);
             // A notification during feeding is not lost; without one this sleeps.
-            let _ = tokio::time::timeout(LOOK_AGAIN, bell.notified()).await;
+            let _ = tokio::time::timeout(LOOK_AGAIN, wakeup.notified()).await;
             tokio::time::sleep(BATCH_DELAY).await;
         }
     });

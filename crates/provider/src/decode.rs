@@ -1,4 +1,7 @@
 //! Decodes a response body into frames. Pure; the client feeds it the received bytes.
+//!
+//! - The body is split into chunks by the framing of its kind, and each chunk is read by the kind's reader.
+//! - `tests.rs` has the endings of a body: with and without a reason, cut, empty, and as a whole.
 
 use super::{
     FinishReason, Frame, ProviderFailure,

@@ -41,6 +41,8 @@ impl StreamEnd {
 
 #[cfg(test)]
 mod tests {
+    use std::slice;
+
     use super::*;
     use crate::Usage;
 
@@ -53,10 +55,14 @@ mod tests {
             (end.is_normal(), end.is_open())
         };
         assert_eq!(end(&[]), (false, false));
-        assert_eq!(end(&[&[text.clone()]]), (false, true));
-        assert_eq!(end(&[&[text.clone()], &[usage.clone()]]), (true, false));
-        assert_eq!(end(&[&[usage.clone()], &[text.clone()]]), (false, true), "a count at the start");
-        assert_eq!(end(&[&[text.clone(), usage.clone()], &[usage.clone()]]), (false, true), "a count in each chunk");
+        assert_eq!(end(&[slice::from_ref(&text)]), (false, true));
+        assert_eq!(end(&[slice::from_ref(&text), slice::from_ref(&usage)]), (true, false));
+        assert_eq!(end(&[slice::from_ref(&usage), slice::from_ref(&text)]), (false, true), "a count at the start");
+        assert_eq!(
+            end(&[&[text.clone(), usage.clone()], slice::from_ref(&usage)]),
+            (false, true),
+            "a count in each chunk"
+        );
         assert_eq!(end(&[&[text], &[Frame::Finish(crate::FinishReason::Stop)]]), (false, false));
     }
 }

@@ -316,7 +316,7 @@ mod tests {
             "tokenCount": {"prompt": 1, "completion": 1}, "cachedTokens": 1, "cost": 0.5, "costFrom": "prices",
             "saved": -0.5, "toolCalls": [{"id": "i", "name": "n", "arguments": "{}"}], "finishReason": "stop",
             "error": {"code": "c", "args": {"n": 1}, "message": "m", "hint": "h"}, "reportedModel": "m",
-            "isTruncated": true, "seed": 7, "override": {"model": "m", "params": {"top_k": 1}},
+            "isTruncated": true, "seed": 7, "timeZone": "+02:00", "override": {"model": "m", "params": {"top_k": 1}},
             "values": {"model": "m", "text": "t", "error": "e", "failure": message, "cost": 1, "toolCalls": []},
             "continuedFrom": id, "editedFrom": id, "originalContent": "t", "summarizedFrom": [id], "mergedFrom": id,
             "mergedNodes": [{"nodeId": id, "operations": 1}],

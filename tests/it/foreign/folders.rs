@@ -286,8 +286,8 @@ async fn session_archive_upload_restores_sessions() {
     assert_eq!(app.get(&format!("/api/sessions/{sid}")).await["counts"]["nodes"], 5);
 }
 
-/// A minimal JPEG: only its signature matters here.
-const JPEG: &[u8] = b"\xff\xd8\xff\xe0\x00\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0\xff\xd9";
+/// A JPEG of two by two pixels.
+const JPEG: &[u8] = include_bytes!("../../fixtures/pictures/two-pixels.jpg");
 
 /// Returns a CHARX archive with this path of its card.
 fn charx(path: &str, name: &str) -> Vec<u8> {

@@ -48,7 +48,7 @@ async fn errors_of_malformed_requests_name_code_and_hint() {
     {"line":1,"column":13}
 
     422 invalid
-    unknown field "contnet", expected one of "parentId", "content", "role", "name", "personaId", "generate", "moveHead", "expectedLeafId", "expectedOp", "onStale"
+    unknown field "contnet", expected one of "parentId", "content", "role", "name", "personaId", "generate", "moveHead", "expectedLeafId", "expectedOp", "onStale", "timeZone"
     -> compare the request with the documentation at /api/docs
     {"field":"contnet"}
 

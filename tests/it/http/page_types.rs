@@ -70,7 +70,8 @@ fn openapi_answer_fields_are_not_both_optional_and_nullable() {
     let mut faults = Vec::new();
     for name in names {
         let schema = &document["components"]["schemas"][&name];
-        if schema.to_string().contains("#/components/schemas/OtherFields\"") {
+        // `ReplyFacts` is a part of such objects.
+        if name == "ReplyFacts" || schema.to_string().contains("#/components/schemas/OtherFields\"") {
             continue;
         }
         for part in schema_parts(schema) {

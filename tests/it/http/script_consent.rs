@@ -33,12 +33,18 @@ async fn read_character(app: &TestServer, character: &Value) -> Value {
     app.get(&format!("/api/characters/{}", id_of(character))).await
 }
 
+/// Returns the imported character as the list of characters shows it.
+async fn listed_character(app: &TestServer) -> Value {
+    let all = app.get("/api/characters").await;
+    all["items"].as_array().unwrap().iter().find(|one| one["name"] == "Rin").unwrap().clone()
+}
+
 /// Returns what the model got of a message about a wolf.
 async fn sent_text(play: &ApiSession) -> String {
     play.run_turn("A wolf.").await;
     let request = play.server.mock().requests().pop().unwrap();
-    let messages = request["messages"].as_array().unwrap().iter().filter(|one| one["role"] != "system");
-    messages.last().unwrap()["content"].as_str().unwrap().to_owned()
+    let mut messages = request["messages"].as_array().unwrap().iter().filter(|one| one["role"] != "system");
+    messages.next_back().unwrap()["content"].as_str().unwrap().to_owned()
 }
 
 fn both(character: &Value) -> (&Value, &Value) {
@@ -52,7 +58,7 @@ async fn scripts_of_imported_card_wait_for_an_answer() {
     let asked = json!({"regexScripts": true});
     assert_eq!(both(&card), (&json!(false), &asked));
     assert_eq!(card["metadata"]["extensions"]["regex_scripts"], scripts("bear"), "they are kept");
-    let listed = app.get("/api/characters").await["items"][0].clone();
+    let listed = listed_character(&app).await;
     assert_eq!(both(&listed), (&json!(false), &asked));
     // A session asks, and the scripts do nothing.
     let play = begin(app, &card).await;
@@ -159,7 +165,7 @@ async fn card_of_imported_session_asks_in_later_sessions() {
     let (file, server) = (export_session(&play.server, &play.sid).await, TestServer::start().await);
     let heard = server.request("POST", "/api/sessions/import").bytes(&file.body, "application/zstd").send().await;
     server.wait_for_job(heard.expect(202)["jobId"].as_str().unwrap()).await;
-    let there = server.get("/api/characters").await["items"][0].clone();
+    let there = listed_character(&server).await;
     assert_eq!(both(&there), (&json!(false), &json!({"regexScripts": true})));
     let next = begin(server, &there).await;
     assert_eq!(sent_text(&next).await, "A wolf.");

@@ -317,7 +317,7 @@ async fn tool_unrelated_server_error_is_not_retried() {
         play.wait_for_reply(&id_of(&started["generations"][0])).await["metadata"]["error"]["code"].clone()
     };
     assert_eq!(
-        (ask("the prompt is too long").await, play.server.mock().requests().len()),
+        (ask("the prompt is not allowed").await, play.server.mock().requests().len()),
         (json!("provider_refused"), 1)
     );
     play.server.mock().refuse_tools(400, "tools are not supported");

@@ -165,7 +165,8 @@ async fn empty_stream_is_asked_once_without_stream() {
         let words = "This model's maximum context length is 512 tokens. However, you requested 931 tokens";
         let (mock, client) = start_with_replies([empty(), Reply::error(400, words)]).await;
         let failure = request_reply(&client).await.failure.unwrap();
-        assert_eq!(failure, ProviderFailure::Refused { status: 400, words: words.into() }, "{body:?}");
+        let expected = ProviderFailure::ContextTooShort { words: words.into(), limit: Some(512), needed: Some(931) };
+        assert_eq!(failure, expected, "{body:?}");
         let asked = mock.requests();
         assert_eq!((asked.len(), &asked[0]["stream"], &asked[1]["stream"]), (2, &json!(true), &json!(false)));
         assert_eq!((asked[1].get("stream_options"), &asked[1]["messages"]), (None, &asked[0]["messages"]));

@@ -256,8 +256,8 @@ pub(in crate::turn) fn read_leaf(
 }
 
 /// Asks the plugins for suggestions at a leaf. Writes nothing; problems are only returned.
-pub(in crate::turn) async fn suggest_replies(rule_services: &RuleServices, tip: LeafSnapshot) -> ReplySuggestions {
-    let LeafSnapshot { snapshot, world_before: before } = tip;
+pub(in crate::turn) async fn suggest_replies(rule_services: &RuleServices, leaf: LeafSnapshot) -> ReplySuggestions {
+    let LeafSnapshot { snapshot, world_before: before } = leaf;
     let at = &snapshot.at.node;
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
     let facts =

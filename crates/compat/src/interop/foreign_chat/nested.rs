@@ -18,7 +18,7 @@ const REPLIES_KEY: &[u8] = b"\"children\"";
 /// # Errors
 /// Returns an error if the text is not JSON, or is nested too deeply in another way.
 pub fn parse(text: &str) -> Result<Value, ForeignChatError> {
-    let bounds = JsonBounds::of_depth(MAX_REPLY_DEPTH);
+    let bounds = JsonBounds { depth: MAX_REPLY_DEPTH, ..JsonBounds::CHAT };
     json_scan::check_bounds(text, bounds).map_err(|error| ForeignChatError::NotJson(error.to_string()))?;
     match serde_json::from_str(text) {
         Err(error) if error.to_string().starts_with("recursion limit") => {}

@@ -42,22 +42,27 @@ pub struct ConversionNotes {
 }
 
 impl ConversionNotes {
+    /// Counts a decorator that became a field.
     pub fn decorator_applied(&mut self, name: &str) {
         self.applied.add(name);
     }
 
+    /// Counts a decorator that means nothing here.
     pub fn decorator_ignored(&mut self, name: &str) {
         self.ignored.add(name);
     }
 
+    /// Counts a field whose value cannot be read.
     pub fn unreadable_field(&mut self, name: &str) {
         self.unreadable.add(name);
     }
 
+    /// Counts a field that means nothing here.
     pub fn field_ignored(&mut self, name: &str) {
         self.kept.add(name);
     }
 
+    /// Counts an entry that only holds others.
     pub const fn folder_skipped(&mut self) {
         self.folders += 1;
     }

@@ -53,8 +53,8 @@ impl MacroEngine<'_> {
 
     fn expand_macro(&mut self, text: &SourceText<'_>, one: &MacroNode, out: &mut String) {
         self.macros += 1;
-        if self.macros.is_multiple_of(MACROS_PER_LOOK) && self.stop.is_stopped() {
-            self.is_stopped = true;
+        if !self.is_stopped && self.macros.is_multiple_of(MACROS_PER_LOOK) {
+            self.is_stopped = self.stop.is_stopped();
         }
         if self.is_out_of_budget() {
             self.note_problem(TOO_MUCH);

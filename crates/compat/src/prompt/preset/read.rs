@@ -355,8 +355,8 @@ fn order_of_parts(prompts: &[Value]) -> Vec<(String, bool)> {
         let by_default = DEFAULT_PARTS.iter().find(|(known, ..)| *known == id).is_none_or(|(.., is_on)| *is_on);
         row.get("enabled").and_then(Value::as_bool).unwrap_or(by_default)
     };
-    let ids = prompts.iter().filter_map(|row| Some((row, row.get("identifier")?.as_str()?)));
-    let own: Vec<(String, bool)> = ids.map(|(row, id)| (id.to_owned(), enabled(row, id))).collect();
+    let named = prompts.iter().filter_map(|row| Some((row, row.get("identifier")?.as_str()?)));
+    let own: Vec<(String, bool)> = named.map(|(row, id)| (id.to_owned(), enabled(row, id))).collect();
     let defaults = DEFAULT_PARTS.iter().map(|(id, _, is_on)| ((*id).to_owned(), *is_on)).collect();
     let behind_history = own.iter().skip_while(|(id, _)| id != "chatHistory");
     let is_arranged = !behind_history.into_iter().any(|(id, _)| BEFORE_HISTORY.contains(&id.as_str()));

@@ -28,7 +28,7 @@ const PAGE: i64 = 100;
 /// The key prefix of presets that make prompts.
 const PROMPTS: &str = "openai/";
 /// The bounds of the index. It describes every file and session of a person, so it may have more values than others.
-const BOUNDS: JsonBounds = JsonBounds { memory: 256 << 20, ..JsonBounds::DOCUMENT };
+const BOUNDS: JsonBounds = JsonBounds { memory: 256 << 20, growth: 0, ..JsonBounds::DOCUMENT };
 /// The most labels taken for a session.
 const MOST_LABELS: usize = 1_000;
 

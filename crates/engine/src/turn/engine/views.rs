@@ -41,8 +41,8 @@ impl TurnViews {
     }
 
     /// Asks the plugins for suggested replies at a leaf.
-    pub async fn suggest_replies(&self, tip: LeafSnapshot) -> ReplySuggestions {
-        snapshot::suggest_replies(&self.rules, tip).await
+    pub async fn suggest_replies(&self, leaf: LeafSnapshot) -> ReplySuggestions {
+        snapshot::suggest_replies(&self.rules, leaf).await
     }
 
     /// Returns the plugins known to be turned off in a session, without reading. Only plugins already used there are

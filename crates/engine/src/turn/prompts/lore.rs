@@ -277,7 +277,7 @@ impl ActiveLorebooks {
             return Vec::new();
         }
         let mut places: HashMap<&str, Vec<(usize, usize, bool)>> =
-            planned.lore_requests.iter().map(|(_, _, wish)| (wish.entry.as_str(), Vec::new())).collect();
+            planned.lore_requests.iter().map(|(_, _, request)| (request.entry.as_str(), Vec::new())).collect();
         for (n, (_, book)) in self.books().enumerate() {
             for (at, entry) in book.entries.iter().enumerate() {
                 let title = Some(entry.title.trim()).filter(|title| *title != entry.uid);
@@ -286,7 +286,7 @@ impl ActiveLorebooks {
                 }
             }
         }
-        let (mut wishes, mut told) = (Vec::new(), Vec::new());
+        let (mut overrides, mut told) = (Vec::new(), Vec::new());
         for (run, plugin, LoreSelection { entry, is_included: is_in }) in &planned.lore_requests {
             let places = places.get(entry.as_str()).map(Vec::as_slice).unwrap_or_default();
             let (name, short) = (if *is_in { "lore" } else { "unlore" }, entry.chars().take(80).collect::<String>());
@@ -295,16 +295,16 @@ impl ActiveLorebooks {
             } else if *is_in && places.iter().all(|(.., is_off)| *is_off) {
                 told.push((*run, format!("{name}(\"{short}\"): the entry is switched off")));
             }
-            let wish = |(book, entry, _): &(usize, usize, bool)| LoreOverride {
+            let to_override = |(book, entry, _): &(usize, usize, bool)| LoreOverride {
                 book: *book,
                 entry: *entry,
                 is_activated: *is_in,
                 plugin: plugin.clone(),
             };
-            wishes.extend(places.iter().map(wish));
+            overrides.extend(places.iter().map(to_override));
         }
         told.iter().for_each(|(run, line)| planned.warn(*run, line));
-        wishes
+        overrides
     }
 
     /// Runs the scan.

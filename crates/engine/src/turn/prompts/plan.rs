@@ -46,32 +46,36 @@ pub fn plan(
     let count = |n: i32| u64::try_from(n).unwrap_or(0);
     let facts =
         HookNodeInfo { id: String::new(), depth: count(at.depth) + 1, turn: count(at.turn), time: Some(at.created) };
-    let stage = snapshot.hook_context(&snapshot.rules, facts, 0);
-    for player in sort_by_dependency(&stage.plugins).into_iter().filter(|player| player.plugin.has_hook(Hook::Plan)) {
-        match rule_services.hooks.run_read_only_blocking(reader, Hook::Plan, &stage, &player, &snapshot.world)? {
-            Some(outcome) => planned.add_outcome(&player, outcome),
-            None => planned.problems.push(violations::disabled_problem(player.plugin.id())),
+    let context = snapshot.hook_context(&snapshot.rules, facts, 0);
+    for active in sort_by_dependency(&context.plugins).into_iter().filter(|active| active.plugin.has_hook(Hook::Plan)) {
+        match rule_services.hooks.run_read_only_blocking(reader, Hook::Plan, &context, &active, &snapshot.world)? {
+            Some(outcome) => planned.add_outcome(&active, outcome),
+            None => planned.problems.push(violations::disabled_problem(active.plugin.id())),
         }
     }
     Ok(planned)
 }
 
 impl PromptPlan {
-    fn add_outcome(&mut self, player: &ActivePlugin, outcome: HookOutcome) {
-        let id = player.plugin.id();
-        let mut run = hooks::run_record(Hook::Plan, player, &outcome);
+    fn add_outcome(&mut self, active: &ActivePlugin, outcome: HookOutcome) {
+        let id = active.plugin.id();
+        let mut run = hooks::run_record(Hook::Plan, active, &outcome);
         let slots: Vec<&str> = outcome.plan.injections.iter().map(|one| one.slot.as_str()).collect();
         run.insert("injected".into(), json!(slots));
         for (key, is_in) in [("lore", true), ("unlore", false)] {
-            let named =
-                outcome.plan.lore.iter().filter(|wish| wish.is_included == is_in).map(|wish| wish.entry.as_str());
+            let named = outcome
+                .plan
+                .lore
+                .iter()
+                .filter(|request| request.is_included == is_in)
+                .map(|request| request.entry.as_str());
             run.insert(key.into(), named.collect());
         }
         if let Some(error) = &outcome.error {
             self.problems.push(hooks::script_problem(id, error));
         }
         let place = self.runs.len();
-        self.lore_requests.extend(outcome.plan.lore.into_iter().map(|wish| (place, id.to_owned(), wish)));
+        self.lore_requests.extend(outcome.plan.lore.into_iter().map(|request| (place, id.to_owned(), request)));
         self.inserts.extend(outcome.plan.injections.into_iter().map(|one| PromptInsert {
             slot: format!("plugin:{id}:{}", one.slot),
             depth: one.depth,

@@ -235,21 +235,21 @@ async fn compose_text(
                     machine.strip_name(&snapshot.cast.character);
                 }
                 record.trace.head.tools_in_text = refused.as_ref().map(refusal_trace);
-                let again = stream_reply(parts, job, &snapshot, machine, &choice, &prompt, &mut record).await;
-                match (again, &refused) {
+                let refusal = stream_reply(parts, job, &snapshot, machine, &choice, &prompt, &mut record).await;
+                match (refusal, &refused) {
                     (None, _) => {}
                     (Some(PromptRefusal::TooLong), _) => {
                         is_rebuilt = true;
                         continue;
                     }
-                    (Some(PromptRefusal::Tools(again)), None) => {
-                        remember_refusal(&parts.prompts, &again);
-                        refused = Some(again);
+                    (Some(PromptRefusal::Tools(refusal)), None) => {
+                        remember_refusal(&parts.prompts, &refusal);
+                        refused = Some(refusal);
                         continue;
                     }
                     // Tools were in the text this time, so another refusal is unexpected; do not try forever.
-                    (Some(PromptRefusal::Tools(again)), Some(_)) => {
-                        let failure = ReplyFailure::ToolsRefused { words: again.why };
+                    (Some(PromptRefusal::Tools(refusal)), Some(_)) => {
+                        let failure = ReplyFailure::ToolsRefused { words: refusal.why };
                         let fault = ReplyFault::new(&failure, "set `tools = \"none\"` there");
                         machine.handle_event(ReplyEvent::Failed(fault), parts.storage.clock.now());
                     }
@@ -307,8 +307,8 @@ async fn build_fitting_prompt(
         return Ok((snapshot, prompt));
     }
     let (snapshot, mut prompt) = read_snapshot(parts, job, source).await?;
-    if let Some(again) = &mut prompt {
-        recount::recount_and_check(&parts.prompts, &choice.first, &job.params, again).await;
+    if let Some(rebuilt) = &mut prompt {
+        recount::recount_and_check(&parts.prompts, &choice.first, &job.params, rebuilt).await;
     }
     Ok((snapshot, prompt))
 }

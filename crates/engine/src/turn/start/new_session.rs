@@ -49,11 +49,8 @@ pub async fn begin_session(
     })?;
     let now = parts.storage.clock.now();
     if let Some(model) = &new.model {
-        parts
-            .prompts
-            .models
-            .find(model)
-            .map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
+        let found = parts.prompts.models.find(model);
+        found.map_err(|error| TurnError::Invalid { field: "model", message: error.to_string() })?;
     }
     let suggested = CardSuggestions::from_card(&first.card, &starts, &parts.rules, &parts.prompts);
     let model = new.model.clone().or(suggested.model);

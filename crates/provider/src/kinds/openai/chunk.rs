@@ -297,13 +297,14 @@ mod tests {
             frames.into_iter().find_map(|frame| if let Frame::Usage(usage) = frame { Some(usage) } else { None })
         };
         let usage = json!({"prompt_tokens": 11, "completion_tokens": 3});
-        let expected = Some(Usage { prompt: 11, completion: 3, ..Usage::default() });
+        let plain = Usage { prompt: 11, completion: 3, ..Usage::default() };
+        let expected = Some(plain.clone());
         let choice = json!({"index": 0, "delta": {}, "finish_reason": "stop", "usage": usage});
         assert_eq!(counted(json!({"choices": [choice], "usage": null})), expected);
         assert_eq!(counted(json!({"choices": [], "usage": usage})), expected);
         assert_eq!(counted(json!({"choices": [], "x_groq": {"id": "r", "usage": usage}})), expected);
         assert_eq!(counted(json!({"choices": [], "x_groq": {"id": "r"}})), None);
-        let cached = Some(Usage { cached: Some(4), ..expected.unwrap() });
+        let cached = Some(Usage { cached: Some(4), ..plain.clone() });
         for more in [
             json!({"prompt_tokens_details": {"cached_tokens": 4}}),
             json!({"prompt_tokens_details": null, "prompt_cache_hit_tokens": 4, "prompt_cache_miss_tokens": 7}),
@@ -320,7 +321,7 @@ mod tests {
         for chunk in [json!({"choices": [], "usage": usage}), json!({"choices": [], "timings": {"prompt_n": 1}})] {
             reader.read(&chunk, &ErrorScrubber::default(), &mut frames).unwrap();
         }
-        assert_eq!(frames, [Frame::Usage(expected.unwrap())], "timings do not replace usage");
+        assert_eq!(frames, [Frame::Usage(plain)], "timings do not replace usage");
     }
 
     #[test]
@@ -414,7 +415,7 @@ mod tests {
             (json!({"tool_calls": call(text)}), None),
             (json!({"tool_calls": [call(json!({"sides": 6}))]}), Some("stop")),
         ] {
-            assert_eq!(read_calls(&[delta.clone()], finish), expected, "{delta}");
+            assert_eq!(read_calls(std::slice::from_ref(&delta), finish), expected, "{delta}");
         }
         for empty in [json!(null), json!("")] {
             assert_eq!(read_calls(&[json!({"tool_calls": [call(empty)]})], None), ["c1 roll "]);
