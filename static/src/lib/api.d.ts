@@ -163,7 +163,6 @@ export interface components {
             postHistoryInstructions: string;
             /** @description Whether the regex scripts of the card run in new sessions; `true` also if it has none. */
             regexScripts: boolean;
-            /** @description What the imported card wants and nobody has accepted or declined yet; null = nothing. */
             requestedSettings: components["schemas"]["RequestedScriptsResponse"] | null;
             /** @description Setting of the story. */
             scenario: string;
@@ -761,6 +760,11 @@ export interface components {
             generate?: components["schemas"]["GenerateField"] | null;
             /** @description Whether HEAD moves to the new version; default true. */
             moveHead?: boolean | null;
+            /**
+             * @description Time zone of the person who writes, for dates in prompts: an IANA name, or an offset such as `+02:00`. It is
+             *     kept with the message. Default: that of the old version.
+             */
+            timeZone?: string | null;
         };
         /**
          * @description Whether a node's delta is applied to the state (`on`) or ignored (`muted`).
@@ -963,6 +967,13 @@ export interface components {
             params?: components["schemas"]["JsonObject"];
         };
         GenerateField: boolean | components["schemas"]["Generate"];
+        /** @description What a request set instead of the session's settings. */
+        GenerationOverride: components["schemas"]["OtherFields"] & {
+            /** @description The model. */
+            model?: string | null;
+            /** @description The parameters. */
+            params?: components["schemas"]["JsonObject"];
+        };
         /** @description The position of HEAD. */
         HeadResponse: {
             contextNodeId: components["schemas"]["Id"] | null;
@@ -1374,6 +1385,7 @@ export interface components {
             entries?: components["schemas"]["LoreEntryResponse"][] | null;
             /** @description Name of the lorebook; required on creation. */
             name?: string | null;
+            wordCharacters?: components["schemas"]["WordCharacters"] | null;
         };
         /** @description An imported lorebook. */
         LorebookImportResponse: components["schemas"]["LorebookResponse"] & {
@@ -1414,6 +1426,16 @@ export interface components {
             servesHouse: boolean;
             /** @description The user of the request. */
             user: components["schemas"]["UserResponse"];
+        };
+        /** @description How many operations of a merge come from one node. The merge's own operations are not counted. */
+        MergedNode: {
+            /** @description The node. */
+            nodeId: components["schemas"]["Id"];
+            /**
+             * Format: int64
+             * @description Number of its operations.
+             */
+            operations: number;
         };
         /** @description A model call that a plugin requests. */
         ModelCall: {
@@ -1498,6 +1520,11 @@ export interface components {
             parentId: components["schemas"]["Id"];
             personaId?: components["schemas"]["Id"] | null;
             role?: components["schemas"]["Role"] | null;
+            /**
+             * @description Time zone of the person who writes, for dates in prompts: an IANA name, or an offset such as `+02:00`. It is
+             *     kept with the message. Default: that of the server.
+             */
+            timeZone?: string | null;
         };
         /** @description A session to create. */
         NewSession: {
@@ -1513,6 +1540,8 @@ export interface components {
             personaId?: components["schemas"]["Id"] | null;
             /** @description Plugins; default: those that the first character suggests. */
             plugins?: components["schemas"]["SessionPluginFields"][] | null;
+            /** @description Time zone of the person, for dates in greetings: an IANA name, or an offset such as `+02:00`. */
+            timeZone?: string | null;
             /** @description Title; default: the name of the first character. */
             title?: string | null;
         };
@@ -1523,23 +1552,21 @@ export interface components {
             nodeId: components["schemas"]["Id"];
         };
         /** @description What is recorded about a node besides its text. Every field may be absent. */
-        NodeMetadata: components["schemas"]["OtherFields"] & {
+        NodeMetadata: components["schemas"]["ReplyFacts"] & components["schemas"]["OtherFields"] & {
             /** @description The model call of a plugin whose answer made the node. */
             answers?: components["schemas"]["AnsweredCall"];
+            /** @description The reply that this one continues. */
+            continuedFrom?: components["schemas"]["Id"];
             /** @description The version from which this one was edited. */
             editedFrom?: components["schemas"]["Id"];
-            /** @description Why the reply failed. */
-            error?: components["schemas"]["ReplyError"];
-            /** @description Why the model stopped; `cancelled` if a user stopped it. Null if the server did not say. */
-            finishReason?: string | null;
-            /** @description Whether the text ends before the model was done. */
-            isTruncated?: boolean;
             /** @description The leaf of the branch that a merge took changes from. */
             mergedFrom?: components["schemas"]["Id"];
-            /** @description The model that was asked; `plugin:<id>` for a plugin. */
-            model?: string;
+            /** @description How many operations of a merge come from which node. */
+            mergedNodes?: components["schemas"]["MergedNode"][];
             /** @description The text as typed, if plugins changed it. */
             originalContent?: string;
+            /** @description What the request set instead of the session's settings. */
+            override?: components["schemas"]["GenerationOverride"];
             /** @description While the node is generated: `queued`, `waiting`, `thinking`, `streaming` or `values`. */
             phase?: string;
             /** @description Where a copy or an imported message comes from. */
@@ -1551,8 +1578,19 @@ export interface components {
              * @description Stars from the user, 1 to 5.
              */
             rating?: number;
+            /**
+             * Format: double
+             * @description The seed as sent; null if none was.
+             */
+            seed?: number | null;
+            /** @description Imported data that has no place in a message. */
+            sillytavern?: components["schemas"]["JsonObject"];
             /** @description The messages that a summary replaces. */
             summarizedFrom?: components["schemas"]["Id"][];
+            /** @description The time zone of the person who wrote it, for dates in prompts: a name or an offset from UTC. */
+            timeZone?: string;
+            /** @description What the model said that writes the values. */
+            values?: components["schemas"]["ValuesRecord"];
         };
         /** @description An operation with its node. */
         NodeOperation: components["schemas"]["WorldOperation"] & {
@@ -2208,6 +2246,8 @@ export interface components {
             /** @description The node below which the message would be written. Without `content`, the message to be answered. */
             parentId: components["schemas"]["Id"];
             presetId?: components["schemas"]["Id"] | null;
+            /** @description Time zone of the person who writes the message; see the field of messages. */
+            timeZone?: string | null;
         };
         /** @description Something that went wrong while a node was made. */
         Problem: {
@@ -2528,7 +2568,87 @@ export interface components {
             /** @description The error in one sentence. */
             message: string;
         };
-        /** @description What an imported card or preset wants and its owner has neither accepted nor declined yet. */
+        /** @description The facts of one reply of a model or a narrator, also of a side call. Every field may be absent. */
+        ReplyFacts: {
+            /** @description The requested name, if it stands for several models. */
+            alias?: string;
+            /**
+             * Format: int64
+             * @description Prompt tokens that came from the cache of the provider; null if unknown.
+             */
+            cachedTokens?: number | null;
+            /**
+             * Format: double
+             * @description The cost in the provider's currency, from 0; null if unknown.
+             */
+            cost?: number | null;
+            /** @description The source of the cost: `provider`, `settings` or `prices`; null if the cost is unknown. */
+            costFrom?: string | null;
+            /** @description Why the reply failed; in a trace also why no prompt could be made. */
+            error?: components["schemas"]["ReplyError"];
+            /** @description Why the model stopped; `cancelled` if a user stopped it. Null if the server did not say. */
+            finishReason?: string | null;
+            /**
+             * Format: int64
+             * @description Time from request to the first text, in milliseconds; null if none came.
+             */
+            firstTokenMs?: number | null;
+            /** @description Whether the text ends before the model was done. */
+            isTruncated?: boolean;
+            /**
+             * Format: int64
+             * @description Time from request to end, in milliseconds.
+             */
+            latencyMs?: number;
+            /** @description The model that was asked; `plugin:<id>` for a plugin. */
+            model?: string;
+            /** @description The parameters as sent. */
+            params?: components["schemas"]["JsonObject"];
+            /** @description The models of the alias that failed before one answered. */
+            passedOver?: components["schemas"]["SkippedModel"][];
+            /**
+             * Format: int64
+             * @description Time in the queue, in milliseconds.
+             */
+            queuedMs?: number;
+            /** @description The model as the provider calls it. */
+            reportedModel?: string;
+            /**
+             * Format: double
+             * @description What prompt caching saved, in the same currency.
+             */
+            saved?: number;
+            /** @description The tokens, as the provider counted them. */
+            tokenCount?: components["schemas"]["ReplyTokenCount"];
+            /** @description The tools that the model called. */
+            toolCalls?: components["schemas"]["ReplyToolCall"][];
+        };
+        /** @description The tokens of a request and its answer. */
+        ReplyTokenCount: components["schemas"]["OtherFields"] & {
+            /**
+             * Format: int64
+             * @description Reply tokens.
+             */
+            completion?: number;
+            /**
+             * Format: int64
+             * @description Prompt tokens.
+             */
+            prompt?: number;
+        };
+        /** @description A call of a tool, as the model wrote it. */
+        ReplyToolCall: components["schemas"]["OtherFields"] & {
+            /** @description The arguments. They should be JSON, but can be invalid. */
+            arguments: string;
+            /** @description The provider's id of the call; empty if it gives none. */
+            id: string;
+            /** @description Name of the tool. */
+            name: string;
+        };
+        /**
+         * @description What an imported card or preset wants and its owner has neither accepted nor declined yet. To accept it, send
+         *     `"regexScripts": true` with `PATCH`; to decline it, send `false`, or only `"requestedSettings": null`.
+         */
         RequestedScriptsResponse: {
             /** @description `true`: its regex scripts want to run. */
             regexScripts: boolean;
@@ -3117,6 +3237,13 @@ export interface components {
          * @enum {string}
          */
         ToolMode: "native" | "words" | "none";
+        /** @description A server that refused a request because of its tools. */
+        ToolsRefusal: components["schemas"]["OtherFields"] & {
+            /** @description The model. */
+            model: string;
+            /** @description Why it refused. */
+            why: string;
+        };
         /** @description The trace of a reply: how it was made. */
         Trace: components["schemas"]["TraceHead"] & {
             /**
@@ -3156,39 +3283,22 @@ export interface components {
             elsewhere: boolean;
         };
         /** @description What a trace records besides its blocks and messages. Every field may be absent. */
-        TraceHead: components["schemas"]["OtherFields"] & {
-            /** @description The requested name, if it stands for several models. */
-            alias?: string;
-            /**
-             * Format: int64
-             * @description Prompt tokens that came from the cache of the provider; null if unknown.
-             */
-            cachedTokens?: number | null;
-            /**
-             * Format: double
-             * @description The cost in the provider's currency; null if unknown.
-             */
-            cost?: number | null;
-            /** @description Why no prompt could be made, or why the reply failed. */
-            error?: components["schemas"]["ReplyError"];
+        TraceHead: components["schemas"]["ReplyFacts"] & components["schemas"]["OtherFields"] & {
+            /** @description The hash of the messages as sent. */
+            hash?: string;
+            /** @description The tags whose contents are hidden from models. */
+            hideTags?: string[];
             historyCut?: components["schemas"]["HistoryCut"] | null;
             /** @description The active entries of lorebooks. */
             lore?: components["schemas"]["LoreTrace"];
-            /** @description The model that was asked. */
-            model?: string;
+            /** @description What macros put into the prompt. */
+            macros?: components["schemas"]["JsonObject"];
             /** @description The parameters that were not sent as they were set, because the server refuses them: a code, and why. */
             parameters?: components["schemas"]["CodedMessage"][];
-            /** @description The parameters as sent. */
-            params?: components["schemas"]["JsonObject"];
-            /** @description The models of the alias that failed before one answered. */
-            passedOver?: components["schemas"]["SkippedModel"][];
             /** @description The preset of the prompt, and why it was used. */
             preset?: components["schemas"]["PromptPreset"];
-            /**
-             * Format: double
-             * @description What prompt caching saved, in the same currency.
-             */
-            saved?: number;
+            /** @description The recalled passages. */
+            recall?: components["schemas"]["JsonObject"];
             /** @description The regex scripts that changed something or were left out. */
             scripts?: components["schemas"]["ScriptRun"][];
             /** @description The rolling summaries in the prompt. */
@@ -3197,6 +3307,13 @@ export interface components {
             template?: components["schemas"]["PromptTemplate"];
             /** @description The size of the prompt, and who counted it. */
             tokens?: components["schemas"]["PromptTokens"];
+            /**
+             * Format: int64
+             * @description The estimated tokens of the prompt.
+             */
+            tokensEstimated?: number;
+            /** @description The model that refused tools, so that they are in the text. */
+            toolsInWords?: components["schemas"]["ToolsRefusal"];
             /** @description The request to the model that writes the values. */
             values?: components["schemas"]["ValuesCall"];
         };
@@ -3502,6 +3619,9 @@ export interface components {
             expected?: components["schemas"]["ExpectedPresetFields"] | null;
             /** @description New name. */
             name?: string | null;
+            /** @description Whether the regex scripts inside the preset run. Ends the question of an imported preset. */
+            regexScripts?: boolean | null;
+            requestedSettings?: components["schemas"]["JsonObject"] | null;
         };
         /** @description Changes to a provider; absent fields stay. */
         UpdateProviderRequest: {
@@ -3644,6 +3764,17 @@ export interface components {
             /** @description Role of the message. */
             role: string;
         };
+        /** @description What the model said that writes the values. Facts of the call, such as its tokens, stand beside these. */
+        ValuesRecord: components["schemas"]["OtherFields"] & {
+            /** @description Why there are none, as one sentence. */
+            error?: string;
+            /** @description The same with code and arguments. */
+            failure?: components["schemas"]["CodedMessage"];
+            /** @description The model. */
+            model?: string;
+            /** @description Its commands. */
+            text?: string;
+        };
         /** @description The value after one node. */
         VariablePoint: {
             /**
@@ -3682,6 +3813,11 @@ export interface components {
              */
             op: number;
         };
+        /**
+         * @description Which characters are parts of words: letters of any script, or ASCII ones as in SillyTavern.
+         * @enum {string}
+         */
+        WordCharacters: "unicode" | "ascii";
         /** @description The state at a node. */
         World: {
             /** @description Events: `{text, tags, node}`. */
