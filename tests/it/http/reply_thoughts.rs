@@ -6,7 +6,7 @@ use super::*;
 use crate::support::mock_model::MockModel;
 
 /// Replies as pieces, with their text and their thoughts.
-const REPLIES: [(&[&str], &str, &str); 8] = [
+const REPLIES: [(&[&str], &str, &str); 10] = [
     (
         &["Plan: the zanzibar. ", "I refuse.\n</thi", "nk>\n\n", "No, says Mira."],
         "No, says Mira.",
@@ -30,6 +30,12 @@ const REPLIES: [(&[&str], &str, &str); 8] = [
     (&["[THINK]zanzibar[/THINK]No, says Mira."], "No, says Mira.", "zanzibar"),
     (&["No, says\n\n<think>\nzanzibar\n</think>\n\nMira."], "No, says\n\nMira.", "zanzibar"),
     (&["<<zanzibar>>No, says Mira."], "No, says Mira.", "zanzibar"),
+    (
+        &["One zanzibar.\n</think>\n\nTwo.\n</thi", "nk>\n\nNo, says Mira.\n</think>\n"],
+        "No, says Mira.",
+        "One zanzibar.\n\nTwo.",
+    ),
+    (&["He wrote <think> zanzibar.\n</think>\n\nNo, says Mira."], "No, says Mira.", "He wrote <think> zanzibar."),
 ];
 
 /// A thought in the text becomes the reasoning of the reply, however it is marked and cut into pieces. Search, files and
@@ -64,6 +70,7 @@ async fn reply_marks_spoken_of_stay_text() {
         "The old terminal prints `<think>` and hangs. Mira pulls the plug. The room goes dark.",
         "```\n<think>\nformat\n</think>\n```\nThat is it.",
         "She wrote <think>no</think> on it, and \"</think>\" below.",
+        "She says the tag </think>, which ends thoughts, is ugly.",
     ];
     for text in texts {
         play.server.mock().queue_reply(Reply::ok([text]));

@@ -5,7 +5,8 @@
 //!   follows. Elsewhere, in quotes and in code it is text.
 //! - Marks inside of a thought are matched: the thought ends with its own closing mark.
 //! - A closing mark without an opening one ends a thought that began before the reply did. All text before it is the
-//!   thought, once per reply.
+//!   thought, once per reply, and again if the mark stands alone on its line. A mark that a sentence speaks of is text.
+//!   A mark behind all of the text is dropped.
 //! - A reply that was cut off may end in a thought.
 //!
 //! To add marks: a name or a pair in `marks.rs`.
@@ -50,9 +51,14 @@ impl ReplyParts {
             ThoughtPiece::Thought(text) => self.thoughts.push_str(&text),
             ThoughtPiece::NewThought(text) => self.add_thought(&text),
             ThoughtPiece::ThoughtEnd => self.settle(),
+            ThoughtPiece::TrimEnd => {
+                let new = self.text.get(self.region..).unwrap_or_default();
+                let blanks = new.len() - new.trim_end_matches(position::is_blank).len();
+                self.text.truncate(self.text.len() - blanks);
+            }
             ThoughtPiece::TakeBack => {
                 let thought = self.text.split_off(self.region.min(self.text.len()));
-                self.add_thought(thought.trim());
+                self.add_thought(thought.trim_matches(position::is_blank));
             }
             ThoughtPiece::GiveBack { bytes, text } => {
                 let kept = self.thoughts.len().saturating_sub(bytes);

@@ -3,6 +3,14 @@
 /// Marks directly between these stand in quotes.
 const QUOTES: [(char, char); 6] = [('“', '”'), ('‘', '’'), ('«', '»'), ('「', '」'), ('『', '』'), ('`', '`')];
 
+/// The most characters of a speaker's name with its colon before a thought.
+const MAX_NAME: usize = 40;
+
+/// Returns whether a character shows nothing: white space, or one of the characters without width.
+pub(super) fn is_blank(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}')
+}
+
 /// The position at the end of a text that grows.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TextPosition {
@@ -17,6 +25,10 @@ pub(super) struct TextPosition {
     fence: Option<char>,
     /// How many of the same fence characters begin the current line.
     run: usize,
+    /// How many characters stand since the first that is no blank. More than `MAX_NAME` where no name can be.
+    letters: usize,
+    /// The last character is a colon, apart from blanks and marks of emphasis.
+    ends_in_colon: bool,
 }
 
 impl TextPosition {
@@ -31,9 +43,10 @@ impl TextPosition {
     }
 
     fn step(&mut self, c: char) {
+        self.step_name(c);
         if c == '\n' {
             (self.has_words, self.is_in_ticks, self.run) = (false, false, 0);
-        } else if !c.is_whitespace() {
+        } else if !is_blank(c) {
             let begins = !self.has_words;
             let goes_on = self.run > 0 && self.last == Some(c);
             self.run = if matches!(c, '`' | '~') && (begins || goes_on) { self.run + 1 } else { 0 };
@@ -54,6 +67,18 @@ impl TextPosition {
         self.before_last = self.last.replace(c);
     }
 
+    fn step_name(&mut self, c: char) {
+        if self.letters == 0 && is_blank(c) {
+            return;
+        }
+        // Names have no words in lower case behind the first: `She wrote: <think>` is a sentence.
+        let is_sentence = self.letters > 0 && c.is_lowercase() && self.last.is_some_and(is_blank);
+        self.letters = if c == '\n' || is_sentence { MAX_NAME + 1 } else { self.letters.saturating_add(1) };
+        if !is_blank(c) && !matches!(c, '*' | '_') {
+            self.ends_in_colon = matches!(c, ':' | '：');
+        }
+    }
+
     /// Moves to the beginning of a new text. A code fence stays open.
     pub(super) fn restart(&mut self) {
         *self = Self { fence: self.fence, ..Self::default() };
@@ -62,6 +87,16 @@ impl TextPosition {
     /// Returns whether only blanks stand before it on its line.
     pub(super) fn is_at_line_start(&self) -> bool {
         !self.has_words
+    }
+
+    /// Returns whether only what looks like the name of a speaker stands before it: a short beginning with a colon.
+    pub(super) fn is_behind_name(&self) -> bool {
+        self.ends_in_colon && self.letters <= MAX_NAME
+    }
+
+    /// Returns whether words and then a blank stand directly before it on its line.
+    pub(super) fn is_behind_blank(&self) -> bool {
+        self.has_words && self.last.is_some_and(is_blank)
     }
 
     /// Returns whether it is in a block of code, or in code on its line.

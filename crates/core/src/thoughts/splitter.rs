@@ -2,7 +2,13 @@
 //! long reply costs no more than one of a short reply.
 
 use super::marks::{Mark, MarkMatch, ThoughtMarks};
-use super::position::TextPosition;
+use super::position::{TextPosition, is_blank};
+
+/// How many closing marks alone on their lines end thoughts, in one reply.
+const MAX_LONE_LINES: usize = 8;
+
+/// How many bytes behind a closing mark decide at most what it is.
+const MAX_AHEAD: usize = 16;
 
 /// A piece of a reply, in the order of the reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +23,8 @@ pub enum ThoughtPiece {
     ThoughtEnd,
     /// All text since the end of the last thought, or since the beginning, was a thought.
     TakeBack,
+    /// The reply has ended with a mark. The blanks before it are dropped.
+    TrimEnd,
     /// The last bytes of the thoughts were text. The text has their marks and blanks too.
     GiveBack {
         /// How many bytes of the thoughts are none.
@@ -48,6 +56,16 @@ struct OpenThought {
     tail: Option<ThoughtTail>,
 }
 
+/// Where a closing mark without an opening one stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LoneMark {
+    /// Nothing else is on its line.
+    OnOwnLine,
+    BesideText,
+    /// A sentence speaks of it.
+    InSentence,
+}
+
 /// Splits a reply into text and thoughts.
 #[derive(Debug, Clone)]
 pub struct ThoughtSplitter {
@@ -56,11 +74,14 @@ pub struct ThoughtSplitter {
     held: String,
     position: TextPosition,
     thought: Option<OpenThought>,
-    /// How many closing marks without an opening one end a thought.
+    /// How many closing marks without an opening one end a thought, and how many of those alone on their lines.
     lone_left: usize,
+    lone_lines_left: usize,
     has_thought: bool,
-    /// A closing mark has come behind a thought and its text. It counts if text follows.
-    is_lone_pending: bool,
+    /// A closing mark without an opening one has come behind text. It counts if text follows.
+    lone_pending: Option<LoneMark>,
+    /// Only blanks have come since a mark that was dropped.
+    is_after_mark: bool,
     /// Opening marks in the paragraph that are only spoken of.
     spoken: usize,
     /// The text has words, in all and since the last thought.
@@ -85,8 +106,10 @@ impl ThoughtSplitter {
             position: TextPosition::default(),
             thought: None,
             lone_left: 1,
+            lone_lines_left: MAX_LONE_LINES,
             has_thought: false,
-            is_lone_pending: false,
+            lone_pending: None,
+            is_after_mark: false,
             spoken: 0,
             has_words: false,
             has_new_words: false,
@@ -101,7 +124,7 @@ impl ThoughtSplitter {
     /// Lets no closing mark alone end a thought, because the thoughts of this text are known already.
     #[must_use]
     pub fn without_lone_marks(self) -> Self {
-        Self { lone_left: 0, ..self }
+        Self { lone_left: 0, lone_lines_left: 0, ..self }
     }
 
     /// Begins another reply that is appended to a text.
@@ -127,6 +150,9 @@ impl ThoughtSplitter {
     pub fn finish(&mut self, is_cut: bool) -> Vec<ThoughtPiece> {
         let mut out = Vec::new();
         self.read("", true, &mut out);
+        if is_cut && !self.has_thought && self.lone_pending.is_some() {
+            self.take_back(&mut out);
+        }
         let lead = std::mem::take(&mut self.lead);
         match self.thought.take() {
             Some(OpenThought { tail: Some(tail), .. }) if !is_cut && !tail.raw.trim().is_empty() => {
@@ -134,6 +160,7 @@ impl ThoughtSplitter {
             }
             Some(_) => {}
             None if !self.has_thought && !lead.is_empty() => out.push(ThoughtPiece::Text(lead)),
+            None if self.is_after_mark => out.push(ThoughtPiece::TrimEnd),
             None => {}
         }
         out
@@ -148,12 +175,12 @@ impl ThoughtSplitter {
             self.write(before, out);
             match self.marks.read(from, is_end) {
                 MarkMatch::Partial => return from.clone_into(&mut self.held),
-                MarkMatch::Found(_, length) if !is_end && length == from.len() && self.needs_next() => {
-                    return from.clone_into(&mut self.held);
-                }
                 MarkMatch::Found(mark, length) => {
                     let (mark_text, after) = from.split_at(length);
-                    self.mark(mark, mark_text, after.chars().next(), out);
+                    if !is_end && self.needs_more(mark, after) {
+                        return from.clone_into(&mut self.held);
+                    }
+                    self.mark(mark, mark_text, after, out);
                     rest = after;
                 }
                 MarkMatch::None => {
@@ -167,11 +194,15 @@ impl ThoughtSplitter {
         self.write(rest, out);
     }
 
-    /// Returns whether the character behind a mark decides what the mark is.
-    fn needs_next(&self) -> bool {
-        match &self.thought {
-            Some(thought) => thought.position.may_be_quoted() || thought.inline > 0,
-            None => self.position.may_be_quoted(),
+    /// Returns whether more of what stands behind a mark decides what the mark is.
+    fn needs_more(&self, mark: Mark, after: &str) -> bool {
+        match (&self.thought, mark) {
+            (Some(thought), _) => after.is_empty() && (thought.position.may_be_quoted() || thought.inline > 0),
+            (None, Mark::Close(_)) => {
+                let words = after.trim_start_matches([' ', '\t']);
+                after.len() < MAX_AHEAD && !after.contains(['\n', '\r']) && words.chars().take(3).count() < 3
+            }
+            (None, _) => after.is_empty() && self.position.may_be_quoted(),
         }
     }
 
@@ -186,12 +217,13 @@ impl ThoughtSplitter {
     }
 
     fn write_text(&mut self, piece: &str, out: &mut Vec<ThoughtPiece>) {
-        let piece = if self.skips_blanks { piece.trim_start() } else { piece };
-        if piece.trim().is_empty() && (!self.has_words || self.skips_blanks) {
+        let piece = if self.skips_blanks { piece.trim_start_matches(is_blank) } else { piece };
+        let has_words = !piece.chars().all(is_blank);
+        if !has_words && (!self.has_words || self.skips_blanks) {
             self.lead.push_str(piece);
             return;
         }
-        if self.is_lone_pending && !piece.trim().is_empty() {
+        if self.lone_pending.is_some() && has_words {
             self.take_back(out);
             return self.write_text(piece, out);
         }
@@ -203,26 +235,37 @@ impl ThoughtSplitter {
         if self.position.advance(piece) {
             self.spoken = 0;
         }
-        if !piece.trim().is_empty() {
-            (self.has_words, self.has_new_words, self.is_after_channel) = (true, true, false);
+        if has_words {
+            (self.has_words, self.has_new_words) = (true, true);
+            (self.is_after_channel, self.is_after_mark) = (false, false);
         }
         push_text(piece, out);
     }
 
-    fn mark(&mut self, mark: Mark, raw: &str, next: Option<char>, out: &mut Vec<ThoughtPiece>) {
+    fn mark(&mut self, mark: Mark, raw: &str, after: &str, out: &mut Vec<ThoughtPiece>) {
         if self.thought.is_some() {
-            self.mark_in_thought(mark, raw, next, out);
+            self.mark_in_thought(mark, raw, after.chars().next(), out);
         } else {
-            self.mark_in_text(mark, raw, next, out);
+            self.mark_in_text(mark, raw, after, out);
         }
     }
 
-    fn mark_in_text(&mut self, mark: Mark, raw: &str, next: Option<char>, out: &mut Vec<ThoughtPiece>) {
-        let (is_quoted, is_code) = (self.position.is_quoted(next), self.position.is_in_code());
+    fn mark_in_text(&mut self, mark: Mark, raw: &str, after: &str, out: &mut Vec<ThoughtPiece>) {
+        if self.lone_pending.is_some() {
+            match mark {
+                Mark::Open(_) | Mark::Empty => self.take_back(out),
+                // A repeated mark.
+                Mark::Close(_) if !raw.starts_with(char::is_alphanumeric) => return,
+                _ => {}
+            }
+        }
+        let (is_quoted, is_code) = (self.position.is_quoted(after.chars().next()), self.position.is_in_code());
         if is_quoted || is_code {
             return self.write_text(raw, out);
         }
-        let opens = self.position.is_at_line_start() || self.is_after_channel;
+        let is_behind_name = self.position.is_behind_name() && !self.has_thought;
+        let opens = self.position.is_at_line_start() || self.is_after_channel || is_behind_name;
+        let lone = self.lone_mark(after);
         match mark {
             Mark::Empty if opens => self.skip_mark(),
             Mark::Open(pair) if opens => self.open(pair, raw),
@@ -230,22 +273,25 @@ impl ThoughtSplitter {
                 self.write_text(raw, out);
                 self.spoken += 1;
             }
-            Mark::Close(_) if self.spoken > 0 => {
+            Mark::Close(_) if lone == LoneMark::InSentence && self.spoken == 0 => self.write_text(raw, out),
+            Mark::Close(_) if self.spoken > 0 && lone != LoneMark::OnOwnLine => {
                 self.spoken -= 1;
                 self.write_text(raw, out);
             }
             // A mark of a host's own may be a word.
             Mark::Close(_) if raw.starts_with(char::is_alphanumeric) => self.write_text(raw, out),
-            Mark::Close(_) => self.lone_close(raw, out),
+            Mark::Close(_) => self.lone_close(lone, raw, out),
             Mark::FinalChannel(_) => {
                 if self.has_new_words && !self.has_channels {
-                    self.lone_close(raw, out);
+                    self.lone_close(LoneMark::BesideText, raw, out);
                 }
                 self.skip_channel_mark();
             }
             Mark::ChannelEnd(_) if self.has_channels => self.skip_channel_mark(),
-            Mark::Dropped if raw.starts_with("<|start") => self.is_after_channel = true,
-            Mark::Dropped => {}
+            Mark::Dropped => {
+                self.is_after_channel |= raw.starts_with("<|start");
+                self.is_after_mark = true;
+            }
             Mark::Empty | Mark::ChannelEnd(_) => self.write_text(raw, out),
         }
     }
@@ -256,7 +302,7 @@ impl ThoughtSplitter {
     }
 
     fn skip_channel_mark(&mut self) {
-        (self.has_channels, self.is_after_channel) = (true, true);
+        (self.has_channels, self.is_after_channel, self.is_after_mark) = (true, true, true);
         self.skips_blanks |= !self.has_new_words;
     }
 
@@ -273,27 +319,37 @@ impl ThoughtSplitter {
         });
     }
 
-    /// Handles a closing mark without an opening one.
-    fn lone_close(&mut self, raw: &str, out: &mut Vec<ThoughtPiece>) {
+    /// Returns where a closing mark stands, if it has no opening one.
+    fn lone_mark(&self, after: &str) -> LoneMark {
+        let after = after.get(..after.floor_char_boundary(MAX_AHEAD)).unwrap_or_default();
+        if self.position.is_at_line_start() {
+            let rest = after.trim_start_matches([' ', '\t']);
+            let ends_line = rest.is_empty() || rest.starts_with(['\n', '\r']);
+            return if ends_line { LoneMark::OnOwnLine } else { LoneMark::BesideText };
+        }
+        if self.position.is_behind_blank() && goes_on(after) { LoneMark::InSentence } else { LoneMark::BesideText }
+    }
+
+    /// Handles a closing mark without an opening one. One behind the whole answer must not hide the answer.
+    fn lone_close(&mut self, lone: LoneMark, raw: &str, out: &mut Vec<ThoughtPiece>) {
         if !self.has_new_words {
             self.lone_left = self.lone_left.saturating_sub(1);
             return self.skip_mark();
         }
-        if self.lone_left == 0 {
+        let left = if lone == LoneMark::OnOwnLine { self.lone_lines_left } else { self.lone_left };
+        if left == 0 {
             return self.write_text(raw, out);
         }
-        // A last mark behind the whole answer must not hide the answer.
-        if self.has_thought {
-            self.is_lone_pending = true;
-        } else {
-            self.take_back(out);
-        }
+        self.lone_pending = Some(lone);
+        self.is_after_mark = true;
     }
 
     fn take_back(&mut self, out: &mut Vec<ThoughtPiece>) {
         out.push(ThoughtPiece::TakeBack);
         self.lone_left = self.lone_left.saturating_sub(1);
-        self.is_lone_pending = false;
+        if self.lone_pending.take() == Some(LoneMark::OnOwnLine) {
+            self.lone_lines_left = self.lone_lines_left.saturating_sub(1);
+        }
         (self.position, self.has_words) = self.region.clone();
         self.end_thought();
     }
@@ -328,7 +384,7 @@ impl ThoughtSplitter {
     fn close(&mut self, unclosed: usize, out: &mut Vec<ThoughtPiece>) {
         self.thought = None;
         self.lone_left += unclosed;
-        self.is_lone_pending = false;
+        self.lone_pending = None;
         self.end_thought();
         out.push(ThoughtPiece::ThoughtEnd);
     }
@@ -387,6 +443,23 @@ impl OpenThought {
     fn end_candidate(&mut self, raw: &str, out: &mut Vec<ThoughtPiece>) {
         self.write(raw, out);
         self.tail = Some(ThoughtTail::default());
+    }
+}
+
+/// Returns whether a sentence goes on behind a closing mark that it speaks of.
+fn goes_on(after: &str) -> bool {
+    let mut next = after.chars();
+    match next.next() {
+        // Dots begin an answer: `</think>...No.`
+        Some('.') => next.next() != Some('.'),
+        Some(',' | ';' | ':' | '!' | '?' | ')' | '”' | '’' | '。' | '，' | '、') => true,
+        // A quotation mark closes before a blank or a sign, and opens before a word.
+        Some('"' | '\'') => match (next.next(), next.next()) {
+            (Some('.'), after_dot) => after_dot != Some('.'),
+            (sign, _) => sign.is_none_or(|c| c.is_whitespace() || matches!(c, ',' | ';' | ':' | '!' | '?' | ')')),
+        },
+        Some(' ' | '\t') => after.trim_start_matches([' ', '\t']).chars().next().is_some_and(char::is_lowercase),
+        _ => false,
     }
 }
 

@@ -60,8 +60,101 @@ fn thoughts_with_lone_closing_mark_are_parted() {
     // The thought speaks of a mark in an earlier paragraph.
     check("He wrote <think> on it.\n\nI refuse.\n</think>\nNo.", "No.", "He wrote <think> on it.\n\nI refuse.");
     // A mark behind the whole answer hides nothing.
-    check("<think>a</think>No.\n</think>", "No.\n", "a");
+    check("<think>a</think>No.\n</think>", "No.", "a");
     check("<think>I end with </think> then.</think>No.", "No.", "I end with\n\nthen.");
+}
+
+#[test]
+fn thoughts_with_closing_marks_on_own_lines_are_parted() {
+    check("key one.\n</think>\n\nkey two.\n</think>\n\nNo.", "No.", "key one.\n\nkey two.");
+    check(
+        "key one.\n</think>\nkey two.\n [/THINK] \r\nkey three.\n</think>\nNo.",
+        "No.",
+        "key one.\n\nkey two.\n\nkey three.",
+    );
+    check("<think>a</think>key.\n</think>\nkey two.\n</think>\nNo.", "No.", "a\n\nkey.\n\nkey two.");
+    check("key.\n</think>\n</think>\n\nNo.", "No.", "key.");
+    check("key.</think><think>b</think>No.", "No.", "key.\n\nb");
+    check("key.\n</think>\n<think>b</think>No.", "No.", "key.\n\nb");
+    // An opening mark that the thought speaks of takes no closing mark on its own line.
+    check("He wrote <think> key in it. Refuse.\n</think>\n\nNo.", "No.", "He wrote <think> key in it. Refuse.");
+    check("<think>a</think>He wrote <think> in it.\n</think>\nNo.", "No.", "a\n\nHe wrote <think> in it.");
+    let many = "a\n</think>\n".repeat(12);
+    assert_eq!(stream(&[&many, "No."], false).0.matches('a').count(), 4, "a bound");
+}
+
+#[test]
+fn thoughts_closing_marks_in_sentences_are_text() {
+    for text in [
+        "Mira writes </think> on the wall.",
+        "She says the tag </think> ends it.",
+        "She says the tag </think>, which ends thoughts, is ugly.",
+        "She says: \"The tag </think> ends it.\"",
+        "She says: \"Write the tag </think>\" and waves.",
+        "Use </think>. Then go.",
+        "Is it </think>? Or </think>! ($ </think>)",
+    ] {
+        check(text, text, "");
+        for before in ["<think>a</think>", "a\n</think>\n", "a</think>"] {
+            check(&format!("{before}{text}"), text, "a");
+        }
+    }
+    for (reply, text) in [
+        ("plan.</think>No.", "No."),
+        ("plan </think> No.", "No."),
+        ("plan </think> 不。", "不。"),
+        ("plan </think> *nods*", "*nods*"),
+        ("plan </think> \"No.\"", "\"No.\""),
+        ("plan </think>\"No.\"", "\"No.\""),
+        ("plan </think>...No.", "...No."),
+        ("plan\n</think>No.", "No."),
+        ("plan\n</think> no.", "no."),
+        ("plan</think>\n\nNo.", "No."),
+        ("plan</think>no.", "no."),
+        ("plan </think>                      no.", "no."),
+    ] {
+        check(reply, text, reply.split("</think>").next().unwrap().trim());
+        check(
+            &format!("<think>a</think>{reply}"),
+            text,
+            &format!("a\n\n{}", reply.split("</think>").next().unwrap().trim()),
+        );
+    }
+}
+
+#[test]
+fn thoughts_closing_mark_at_the_end_is_dropped() {
+    for reply in ["No, says Mira.</think>", "No, says Mira.\n</think>\n", "No, says Mira. </think>\n\n</think>\u{200b}"]
+    {
+        check(reply, "No, says Mira.", "");
+    }
+    check("<|begin_of_solution|>No.\n<|end_of_solution|>\n", "No.", "");
+    check("  No.\n", "  No.\n", "");
+    let cut = (String::new(), "Plan.".to_owned());
+    assert_eq!(stream(&["Plan.\n</think>\n"], true), cut, "a reply that was cut off behind its thought");
+    check("<think>Plan.\n</think>\n", "", "Plan.");
+}
+
+#[test]
+fn thoughts_behind_names_and_invisible_characters_are_parted() {
+    check("Mira: <think>key</think>No.", "Mira: No.", "key");
+    check("**Mira:** <think>key</think>No.", "**Mira:** No.", "key");
+    check("\n米拉：<think>key</think>不。", "\n米拉：不。", "key");
+    check("Mira Vale: <think>key</think>No.", "Mira Vale: No.", "key");
+    for text in ["MIRA: <think>. She laughs.", "She wrote: <think>no</think> on it."] {
+        check(text, text, "");
+    }
+    for blank in ["\u{200b}", "\u{feff}", "\u{2060} \n"] {
+        check(&format!("{blank}<think>key</think>{blank}No."), "No.", "key");
+        check(&format!("{blank}<think>key"), "", "key");
+        check(
+            &format!("One.\n{blank}<think>key</think>\nTwo.").replace(" \n<", " <"),
+            &format!("One.\n{blank}Two.").replace(" \nT", " T"),
+            "key",
+        );
+    }
+    let long = format!("{}: <think>a</think>b", "She said at last".repeat(3));
+    check(&long, &long, "");
 }
 
 #[test]
@@ -236,6 +329,7 @@ proptest! {
             Just("<think>"), Just("</think>"), Just("\n"), Just(" "), Just("a"), Just("天"), Just("`"), Just("```"),
             Just("\""), Just("<|channel|>analysis<|message|>"), Just("<|end|>"), Just("<|start|>assistant"),
             Just("<|channel|>final<|message|>"), Just("[THINK]"), Just("[/THINK]"), Just("<"), Just("b. "),
+            Just("\n</think>\n"), Just(": "), Just(","), Just("\u{200b}"), Just("        "),
         ], 0..24),
         cuts in proptest::collection::vec(1..5_usize, 1..40),
         is_cut in any::<bool>(),

@@ -261,6 +261,8 @@ mod tests {
             ("", &["<thi", "nk>a</think>", "\n\nNo."][..], "No.", "a"),
             ("", &["A plan.", "\n</th", "ink>\n", "No."], "No.", "A plan."),
             ("", &["<think>a</think>b", "</think>", "c"], "c", "a\n\nb"),
+            ("", &["No.", "\n</th", "ink>", "\n"], "No.", ""),
+            ("", &["Plan a.\n</think>\nPlan b.", "\n</think>\n", "No."], "No.", "Plan a.\n\nPlan b."),
             ("", &["She wr", "ites <thi"], "She writes <thi", ""),
             ("", &["a\0", "<think>"], "a\u{fffd}<think>", ""),
             ("She lights", &["<think>a</think>She", " lights", " it."], "She lights it.", "a"),

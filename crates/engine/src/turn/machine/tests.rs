@@ -116,11 +116,11 @@ fn machine_thought_is_taken_back_with_its_calls() {
     machine.allow_tools(1, true);
     machine.handle_event(text_event("I may roll."), Time(1));
     machine.handle_event(text_event(call), Time(1));
-    let back = machine.handle_event(text_event("\n</think>\n"), Time(1));
-    let thought =
-        ReplyAction::Show { keep: Some(0), content: String::new(), reasoning: "I may roll.".into(), phase: "thinking" };
-    assert_eq!(back, Some(thought));
-    machine.handle_event(text_event("She waits."), Time(2));
+    machine.handle_event(text_event("\n</think>\n"), Time(1));
+    let back = machine.handle_event(text_event("She waits."), Time(2));
+    let content = "She waits.".to_owned();
+    let taken = ReplyAction::Show { keep: Some(0), content, reasoning: "I may roll.".into(), phase: "streaming" };
+    assert_eq!(back, Some(taken));
     assert_eq!(machine.handle_event(ReplyEvent::Ended, Time(2)), Some(ReplyAction::Finish));
     assert_eq!((machine.content(), machine.reasoning()), ("She waits.", Some("I may roll.")));
     assert!(!stored_facts(&machine).contains_key("toolCalls"));
