@@ -1,5 +1,7 @@
 //! Splits a file into chats: the elements of a top-level list, or objects that follow each other, one per line or in
-//! any other layout. Elements that are too long are skipped and never held in memory.
+//! any other layout. Elements that are too long are skipped and never held in memory. What follows a list is read too.
+//!
+//! Of objects that follow each other, one that is not closed ends where the next line begins another.
 
 use std::io::{self, BufRead};
 
@@ -37,8 +39,13 @@ enum FileLayout {
 #[derive(Clone, Copy, Default)]
 struct JsonPosition {
     depth: usize,
+    /// The innermost brackets, the last one in the lowest bit: 1 for an object, 0 for a list or an unknown one.
+    brackets: u128,
     is_text: bool,
     is_escaped: bool,
+    is_line_start: bool,
+    /// The last byte that is not blank, if any.
+    last: Option<u8>,
 }
 
 /// The role of a byte in the list around it.
@@ -49,10 +56,32 @@ enum ByteRole {
     End,
     /// The end of an object or list at the top.
     Closed,
+    /// The start of a line that begins an object where JSON allows none.
+    NextLine,
 }
 
 impl JsonPosition {
     fn advance(&mut self, byte: u8) -> ByteRole {
+        let is_misplaced = byte == b'{' && self.is_line_start && !self.may_begin_object();
+        self.is_line_start = matches!(byte, b'\n' | b'\r');
+        let role = self.role_of(byte);
+        if !byte.is_ascii_whitespace() {
+            self.last = Some(byte);
+        }
+        if is_misplaced { ByteRole::NextLine } else { role }
+    }
+
+    /// Returns whether JSON allows an object here. In doubt, it does.
+    const fn may_begin_object(&self) -> bool {
+        match self.last {
+            _ if self.is_text => false,
+            None | Some(b'[' | b':') => true,
+            Some(b',') => self.brackets & 1 == 0,
+            Some(_) => false,
+        }
+    }
+
+    fn role_of(&mut self, byte: u8) -> ByteRole {
         if self.is_text {
             match byte {
                 _ if self.is_escaped => self.is_escaped = false,
@@ -64,10 +93,14 @@ impl JsonPosition {
         }
         match byte {
             b'"' => self.is_text = true,
-            b'[' | b'{' => self.depth += 1,
+            b'[' | b'{' => {
+                self.depth += 1;
+                self.brackets = (self.brackets << 1) | u128::from(byte == b'{');
+            }
             b']' if self.depth == 0 => return ByteRole::End,
             b']' | b'}' => {
                 self.depth = self.depth.saturating_sub(1);
+                self.brackets >>= 1;
                 if self.depth == 0 {
                     return ByteRole::Closed;
                 }
@@ -95,10 +128,12 @@ impl<R: BufRead> JsonElements<R> {
     /// # Errors
     /// Returns an error if the stream cannot be read.
     pub fn next_element(&mut self) -> io::Result<Option<NumberedElement<'_>>> {
-        if self.form == FileLayout::Unknown {
-            self.form = self.detect_layout()?;
-        }
         loop {
+            match self.form {
+                FileLayout::Unknown => self.form = self.detect_layout()?,
+                FileLayout::Objects => self.skip_separators()?,
+                FileLayout::List | FileLayout::Whole | FileLayout::Finished => {}
+            }
             if self.form == FileLayout::Finished {
                 return Ok(None);
             }
@@ -127,20 +162,26 @@ impl<R: BufRead> JsonElements<R> {
         self.input
     }
 
-    /// Skips a byte order mark and whitespace, and detects the layout.
+    /// Skips a byte order mark and separators, and detects the layout of what follows.
     fn detect_layout(&mut self) -> io::Result<FileLayout> {
-        loop {
-            let Some(byte) = self.peek()? else { return Ok(FileLayout::Finished) };
-            match byte {
-                0xEF | 0xBB | 0xBF | b' ' | b'\t' | b'\r' | b'\n' => self.input.consume(1),
-                b'[' => {
-                    self.input.consume(1);
-                    return Ok(FileLayout::List);
-                }
-                b'{' => return Ok(FileLayout::Objects),
-                _ => return Ok(FileLayout::Whole),
+        self.skip_separators()?;
+        Ok(match self.peek()? {
+            None => FileLayout::Finished,
+            Some(b'[') => {
+                self.input.consume(1);
+                FileLayout::List
             }
+            Some(b'{') => FileLayout::Objects,
+            Some(_) => FileLayout::Whole,
+        })
+    }
+
+    /// Skips byte order marks, whitespace, and commas, which some files have after each line.
+    fn skip_separators(&mut self) -> io::Result<()> {
+        while let Some(0xEF | 0xBB | 0xBF | b' ' | b'\t' | b'\r' | b'\n' | b',') = self.peek()? {
+            self.input.consume(1);
         }
+        Ok(())
     }
 
     fn peek(&mut self) -> io::Result<Option<u8>> {
@@ -166,8 +207,10 @@ impl<R: BufRead> JsonElements<R> {
             let mut each = here.iter().enumerate().map(|(n, byte)| (n, at.advance(*byte)));
             let end = match self.form {
                 FileLayout::List => each.find(|(_, byte)| matches!(byte, ByteRole::Comma | ByteRole::End)),
-                // The bracket belongs to the object.
-                FileLayout::Objects => each.find(|(_, byte)| *byte == ByteRole::Closed).map(|(n, byte)| (n + 1, byte)),
+                // The bracket belongs to the object that it closes, or to the next one.
+                FileLayout::Objects => each
+                    .find(|(_, byte)| matches!(byte, ByteRole::Closed | ByteRole::NextLine))
+                    .map(|(n, byte)| (n + usize::from(byte == ByteRole::Closed), byte)),
                 FileLayout::Unknown | FileLayout::Whole | FileLayout::Finished => None,
             };
             let count = end.as_ref().map_or(here.len(), |(n, _)| *n);
@@ -177,10 +220,13 @@ impl<R: BufRead> JsonElements<R> {
             }
             let is_separator = matches!(end, Some((_, ByteRole::Comma | ByteRole::End)));
             let used = count + usize::from(is_separator);
-            let is_over = here.is_empty() || matches!(end, Some((_, ByteRole::End)));
+            let is_over = here.is_empty();
             self.input.consume(used);
             if is_over {
                 self.form = FileLayout::Finished;
+            } else if matches!(end, Some((_, ByteRole::End))) {
+                // Another list or objects may follow.
+                self.form = FileLayout::Unknown;
             }
             if is_over || end.is_some() {
                 return Ok(length);
@@ -223,8 +269,46 @@ mod tests {
         check("{\"a\": 1} and more", &["{\"a\": 1}", "and more"]);
         check("[]", &[]);
         check("", &[]);
-        check("[1,,2] and more", &["1", "2"]);
+        check("[1,,2] and more", &["1", "2", "and more"]);
         check("[{\"a\": \"cut", &["{\"a\": \"cut"]);
+    }
+
+    #[test]
+    fn json_elements_after_a_list_are_read() {
+        let check = |text: &str, expected: &[&str]| {
+            let found: Vec<_> = read_all_elements(text.as_bytes(), 100).into_iter().map(|(_, piece)| piece).collect();
+            assert_eq!(found, expected.iter().map(|piece| Ok((*piece).to_owned())).collect::<Vec<_>>(), "{text}");
+        };
+        check("[{\"a\": 1}]\n[{\"b\": 2}, 3]\n", &["{\"a\": 1}", "{\"b\": 2}", "3"]);
+        check("[{\"a\": 1}],[]\n{\"b\": 2}\n{\"c\": 3}", &["{\"a\": 1}", "{\"b\": 2}", "{\"c\": 3}"]);
+        check("{\"a\": 1}\n[{\"b\": 2}]", &["{\"a\": 1}", "[{\"b\": 2}]"]);
+    }
+
+    #[test]
+    fn json_elements_broken_line_loses_only_itself() {
+        let good = "{\"b\": [{\"c\": \"}\"}]}";
+        for broken in [
+            "{\"a\": 1",
+            "{\"a\": 1,",
+            "{\"a\": [1}",
+            "{\"a\": \"cut",
+            "{\"a\": \"cut \\\"",
+            "{\"a\": {\"b\": [1, 2], ",
+            "{\"a\"",
+        ] {
+            for line_break in ["\n", "\r\n", ",\n"] {
+                let text = [good, broken, good, good, ""].join(line_break);
+                let found = read_all_elements(text.as_bytes(), 100);
+                let is_good: Vec<_> = found.iter().map(|(_, piece)| piece.as_deref() == Ok(good)).collect();
+                assert_eq!(is_good, [true, false, true, true], "{text}");
+                let first = read_all_elements([broken, good].join(line_break).as_bytes(), 100);
+                assert_eq!(first.last().map(|(n, piece)| (*n, piece.as_deref())), Some((2, Ok(good))), "{text}");
+            }
+        }
+        // Sound JSON in any layout is never cut.
+        for whole in ["{\"a\":\n{\n\"b\": [\n{},\n{\"c\":\n{}}\n]\n}\n}", "{\"a\": [[1],\n{}\n,\n{}]}"] {
+            assert_eq!(read_all_elements(whole.as_bytes(), 100), [(1, Ok(whole.to_owned()))]);
+        }
     }
 
     /// Domain 5, hostile files: an endless chat is skipped without using memory.
