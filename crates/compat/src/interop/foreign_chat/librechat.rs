@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::keys::{drop_empty, flag, join_paragraphs, list, name, object, text, timestamp};
 use super::message_tree::{UnlinkedMessage, build_tree};
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
+use crate::interop::{FindingDetail, ImportFinding};
 
 /// Parent id of a message that answers nothing.
 const ROOT_PARENT_ID: &str = "00000000-0000-0000-0000-000000000000";
@@ -33,6 +34,8 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
     // Build the tree and the chat.
     let grown = build_tree(loose, None);
     let messages = grown.messages;
+    let mut findings = grown.findings;
+    findings.extend(tool_calls_finding(&messages));
     let begun = messages.iter().filter_map(|one| one.date).min();
     let mut options = object(&mut map, "options");
     let voice = ["chatGptLabel", "modelLabel"].into_iter().find_map(|key| text(&mut options, key));
@@ -48,7 +51,7 @@ pub fn read(mut map: Map<String, Value>) -> ForeignChat {
         messages,
         head: grown.head,
         rest: Map::new(),
-        findings: grown.findings,
+        findings,
     };
     // Keep the unknown fields.
     for key in ["recursive", "branches", "exportAt"] {
@@ -106,11 +109,8 @@ fn content(message: &mut Map<String, Value>) -> (Option<String>, String) {
         match part.get("type").and_then(Value::as_str) {
             Some("think") => thoughts.extend(says("think")),
             Some("text") => words.extend(says("text")),
-            Some("tool_call") => {
-                let name = part.get("tool_call").and_then(|call| call.get("name")).and_then(Value::as_str);
-                words.push(format!("[tool: {}]", name.unwrap_or_default()));
-                is_plain = false;
-            }
+            // It stays in the list of parts.
+            Some("tool_call") => is_plain = false,
             Some(other) => {
                 words.push(format!("[{other}]"));
                 is_plain = false;
@@ -133,5 +133,38 @@ fn split_thinking(words: String) -> (Option<String>, String) {
     match marks {
         Some((thought, rest)) => (Some(thought.trim().to_owned()), rest.trim_start().to_owned()),
         None => (None, words),
+    }
+}
+
+/// Returns the finding for tool calls, which are kept beside their messages.
+fn tool_calls_finding(messages: &[ForeignMessage]) -> Option<ImportFinding> {
+    let parts = messages.iter().filter_map(|message| message.rest.get("content")?.as_array()).flatten();
+    let count = parts.filter(|part| part.get("type").is_some_and(|kind| kind == "tool_call")).count();
+    (count > 0).then(|| ImportFinding::kept(&FindingDetail::ToolCalls { count }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn librechat_tool_calls_are_counted_and_not_in_the_text() {
+        let look = json!({"type": "tool_call", "tool_call": {"name": "look", "args": "{}", "output": "a lamp"}});
+        let say = |text: &str| json!({"type": "text", "text": text});
+        let user = json!({"messageId": "a", "isCreatedByUser": true, "text": "Look."});
+        let reply = |parts: Value| json!({"messageId": "b", "parentMessageId": "a", "content": parts});
+        let read_reply = |parts: Value| {
+            let chat = json!({"conversationId": "c", "messages": [user, reply(parts)]});
+            let mut chat = read(chat.as_object().cloned().unwrap());
+            (chat.messages.pop().unwrap(), chat.findings)
+        };
+        let (read, findings) = read_reply(json!([say("Let me see."), look, look, say("A lamp.")]));
+        assert_eq!(read.text, "Let me see.\n\nA lamp.");
+        assert_eq!((findings.len(), findings[0].code, findings[0].count), (1, "tool_calls", 2));
+        assert_eq!(read.rest["content"][1], look, "the call is kept");
+        let (read, findings) = read_reply(json!([say("A lamp.")]));
+        assert_eq!((read.text.as_str(), read.rest.get("content"), findings.len()), ("A lamp.", None, 0));
     }
 }
