@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::details_blocks::unfold;
+use super::details_blocks::{UnfoldedText, unfold};
 use super::keys::{drop_empty, join_paragraphs, list, name, names, object, text, timestamp};
 use super::message_tree::{UnlinkedMessage, build_tree};
 use super::{ForeignChat, ForeignMessage, ForeignProgram, ForeignRole};
@@ -13,6 +13,8 @@ use crate::interop::{FindingDetail, ImportFinding};
 
 /// The key under which the tool calls of a message are kept.
 const TOOL_CALLS: &str = "tool_calls";
+/// The keys of a message that may contain its thoughts.
+const REASONING_KEYS: [&str; 2] = ["reasoning_content", "reasoning"];
 
 /// Returns whether an object is a bare chat, without the record around it.
 pub fn is_chat(map: &Map<String, Value>) -> bool {
@@ -86,11 +88,18 @@ fn read_message(id: String, message: Value) -> UnlinkedMessage {
     };
     let content = text(&mut message, "content").unwrap_or_else(|| content_text(&mut message));
     let output = MessageOutput::take(&mut message);
-    let folded = unfold(&content);
+    // Only a reply has folded blocks. What users write in their own messages is text.
+    let folded = match who {
+        ForeignRole::Assistant => unfold(&content),
+        ForeignRole::User | ForeignRole::System => UnfoldedText { text: content, ..UnfoldedText::default() },
+    };
     let words = if folded.text.trim().is_empty() { output.text } else { folded.text };
     // The list repeats the thoughts of the text.
     let thoughts = if folded.thoughts.is_empty() { output.thoughts } else { folded.thoughts };
-    let own = text(&mut message, "reasoning_content").filter(|own| !thoughts.contains(own));
+    let is_same = |one: &str, other: &str| one.trim() == other.trim();
+    let mut own: Vec<String> = REASONING_KEYS.iter().filter_map(|key| text(&mut message, key)).collect();
+    own.dedup_by(|one, other| is_same(one, other));
+    own.retain(|own| !thoughts.iter().any(|thought| is_same(thought, own)));
     let thought = Some(join_paragraphs(own.into_iter().chain(thoughts))).filter(|thought| !thought.is_empty());
     let error = error_words(&mut message);
     if words.trim().is_empty() && error.is_none() {
@@ -123,7 +132,7 @@ fn content_text(message: &mut Map<String, Value>) -> String {
     join_paragraphs(parts.filter_map(|part| Some(part.get("text")?.as_str()?.to_owned())))
 }
 
-/// What a message has beside its text in the list `output`.
+/// What a message has beside its text in `output`, a list of items or one item.
 #[derive(Default)]
 struct MessageOutput {
     thoughts: Vec<String>,
@@ -131,32 +140,42 @@ struct MessageOutput {
 }
 
 impl MessageOutput {
-    /// Takes the thoughts and the text out of a message. The list stays if it has anything else, such as tool calls.
+    /// Takes the thoughts and the text out of a message. The items stay if there is anything else, such as tool calls.
     fn take(message: &mut Map<String, Value>) -> Self {
-        let items = message.get("output").and_then(Value::as_array).cloned().unwrap_or_default();
+        let items = items(message.get("output")).to_vec();
         let kind = |item: &Value| item.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
         let of_kind = |wanted: &'static str| items.iter().filter(move |item| kind(item) == wanted);
-        let thoughts = of_kind("reasoning").map(|item| {
-            let content = part_texts(item.get("content"));
-            if content.trim().is_empty() { part_texts(item.get("summary")) } else { content }
+        let thoughts = of_kind("reasoning").filter_map(|item| {
+            let mut texts = ["content", "summary", "text"].into_iter().map(|key| part_texts(item.get(key)));
+            texts.find(|text| !text.trim().is_empty())
         });
-        let thoughts = thoughts.filter(|thought| !thought.trim().is_empty()).collect();
+        let thoughts = thoughts.collect();
         let text = join_paragraphs(of_kind("message").map(|item| part_texts(item.get("content"))));
-        if items.iter().all(|item| matches!(kind(item).as_str(), "reasoning" | "message")) {
+        let is_read = |item: &Value| matches!(kind(item).as_str(), "reasoning" | "message");
+        if !items.is_empty() && items.iter().all(is_read) {
             message.shift_remove("output");
         }
         Self { thoughts, text }
     }
 }
 
-/// Returns the texts of a list of parts; plain text is one part.
+/// Returns the items of a list. An object is one item, and anything else none.
+fn items(value: Option<&Value>) -> &[Value] {
+    match value {
+        Some(Value::Array(list)) => list,
+        Some(item @ Value::Object(_)) => std::slice::from_ref(item),
+        _ => &[],
+    }
+}
+
+/// Returns the texts of a list of parts. A plain text is one part, and so is an object.
 fn part_texts(parts: Option<&Value>) -> String {
     match parts {
         Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(list)) => {
-            list.iter().filter_map(|part| part.get("text").unwrap_or(part).as_str()).collect::<Vec<_>>().concat()
+        parts => {
+            let texts = items(parts).iter().filter_map(|part| part.get("text").unwrap_or(part).as_str());
+            texts.collect::<Vec<_>>().concat()
         }
-        _ => String::new(),
     }
 }
 
@@ -176,7 +195,7 @@ fn error_words(message: &mut Map<String, Value>) -> Option<String> {
 /// Returns the finding for tool calls, which are kept beside their messages.
 fn tool_calls_finding(messages: &[ForeignMessage]) -> Option<ImportFinding> {
     let of = |message: &ForeignMessage| {
-        let list = |key: &str| message.rest.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let list = |key: &str| items(message.rest.get(key));
         let is_call =
             |item: &&Value| item.get("type").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("_call"));
         list(TOOL_CALLS).len().max(list("output").iter().filter(is_call).count())
@@ -217,6 +236,33 @@ mod tests {
         assert_eq!((read.text.as_str(), read.reasoning.as_deref()), ("One two.", Some("hmm well")), "not twice");
         assert!(read.rest.contains_key("output"), "the call is kept");
         assert_eq!((findings[0].code, findings[0].count), ("tool_calls", 1));
+    }
+
+    #[test]
+    fn open_webui_thought_in_any_field_is_kept() {
+        for thoughts in [
+            json!({"output": {"type": "reasoning", "text": "hmm"}}),
+            json!({"output": [{"type": "reasoning", "content": [], "text": "hmm"}]}),
+            json!({"output": {"type": "reasoning", "content": {"type": "output_text", "text": "hmm"}}}),
+            json!({"reasoning": "hmm"}),
+            json!({"reasoning_content": "hmm"}),
+            json!({"reasoning_content": "hmm", "reasoning": "hmm\n", "output": [{"type": "reasoning", "text": "hmm"}]}),
+        ] {
+            let mut reply = thoughts.as_object().cloned().unwrap();
+            reply.insert("content".to_owned(), json!("One two."));
+            let (read, _) = read_reply(reply.into());
+            assert_eq!((read.text.as_str(), read.reasoning.as_deref()), ("One two.", Some("hmm")), "{thoughts}");
+            assert!(["output", "reasoning", "reasoning_content"].iter().all(|key| !read.rest.contains_key(*key)));
+        }
+    }
+
+    #[test]
+    fn open_webui_block_in_a_message_of_the_user_stays() {
+        let words = "See: <details type=\"reasoning\">mine</details>";
+        let user = json!({"role": "user", "content": words});
+        let chat = json!({"chat": {"history": {"currentId": "a", "messages": {"a": user}}}});
+        let chat = read(chat.as_object().cloned().unwrap());
+        assert_eq!((chat.messages[0].text.as_str(), chat.messages[0].reasoning.as_deref()), (words, None));
     }
 
     #[test]
