@@ -1,11 +1,12 @@
 //! Initial values of a story: `[initvar]` entries of lorebooks and `<initvar>` blocks of greetings. They are YAML,
 //! relaxed JSON or TOML.
 
+use clotho_core::world::number::is_within_reach;
 use clotho_core::yaml;
 use serde_json::{Map, Value};
 
 use super::meta::META;
-use super::{PATCH_TAGS, first_block_text, strip_blocks, value};
+use super::{PATCH_TAGS, first_block_text, strip_blocks, toml_values, value};
 
 /// The mark of the element of a list that has the metadata of the list.
 const LIST_META: &str = "$arrayMeta";
@@ -14,6 +15,8 @@ const EXTENSIBLE: &str = "$__META_EXTENSIBLE__$";
 const TAG: &str = "initvar";
 /// MVU's root of all values.
 const STAT_DATA: &str = "stat_data";
+/// The most numbers of a text that are named as left out.
+const MAX_NAMED: usize = 100;
 
 /// A text with initial values.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,11 +90,12 @@ fn parse_map(text: &str) -> Option<(Map<String, Value>, Vec<String>)> {
     if text.is_empty() {
         return Some((Map::new(), Vec::new()));
     }
-    let relaxed = || if text.starts_with('{') { value::read_object(text).map(|(map, _)| map) } else { None };
+    let relaxed = || if text.starts_with('{') { value::read_initial_object(text) } else { None };
     let whole = |map| (map, Vec::new());
     let yaml = || yaml::read(text).ok().and_then(|read| Some((map(read.value)?, read.left_out)));
-    let toml = || toml::from_str::<Value>(text).ok().and_then(map);
-    let (mut map, left_out) = relaxed().map(whole).or_else(yaml).or_else(|| toml().map(whole))?;
+    let toml = || toml_values::read(text);
+    let (mut map, mut left_out) = relaxed().map(whole).or_else(yaml).or_else(|| toml().map(whole))?;
+    omit_numbers_in(&mut map, &mut Vec::new(), &mut left_out);
     if let (1, Some(Value::Object(inner))) = (map.len(), map.get(STAT_DATA)) {
         map = inner.clone();
     }
@@ -102,6 +106,41 @@ fn parse_map(text: &str) -> Option<(Map<String, Value>, Vec<String>)> {
 
 fn map(value: Value) -> Option<Map<String, Value>> {
     if let Value::Object(map) = value { Some(map) } else { None }
+}
+
+/// Removes the numbers that cannot be stored from a map, and adds their paths to `left_out`.
+fn omit_numbers_in(map: &mut Map<String, Value>, path: &mut Vec<String>, left_out: &mut Vec<String>) {
+    map.retain(|key, value| {
+        path.push(key.clone());
+        let is_kept = omit_numbers(value, path, left_out);
+        path.pop();
+        is_kept
+    });
+}
+
+/// Removes the numbers that cannot be stored from a value. Returns whether the value itself can be stored. In a list,
+/// null takes the place of such a number, so that the items behind it keep their places.
+fn omit_numbers(value: &mut Value, path: &mut Vec<String>, left_out: &mut Vec<String>) -> bool {
+    match value {
+        Value::Number(number) if !is_within_reach(number) => {
+            if left_out.len() < MAX_NAMED {
+                left_out.push(path.join("."));
+            }
+            return false;
+        }
+        Value::Object(map) => omit_numbers_in(map, path, left_out),
+        Value::Array(list) => {
+            for (at, item) in list.iter_mut().enumerate() {
+                path.push(at.to_string());
+                if !omit_numbers(item, path, left_out) {
+                    *item = Value::Null;
+                }
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+    true
 }
 
 /// Returns the content of a code fence, or the text without a leading `---`.
@@ -203,6 +242,37 @@ mod tests {
         assert_eq!(Value::Object(values), expected);
         assert_eq!(problems, ["\"[initvar]\": left out far"]);
         assert!(unreadable_initial_values(&[init_var_text(text)], "").is_empty(), "the text as a whole is readable");
+    }
+
+    /// One number that cannot be stored costs itself, and is named, whatever the language of the text.
+    #[test]
+    fn mvu_init_vars_unstorable_number_is_left_out_and_reported() {
+        for (text, expected, left_out) in [
+            (
+                "{hp: 1e400, Rin: {mp: 1e308, 'xp': [1, 5e-320]}, ok: 5}",
+                json!({"Rin": {"xp": [1, null]}, "ok": 5}),
+                "hp, Rin.mp, Rin.xp.1",
+            ),
+            (
+                "{a: Infinity, b: -Infinity, c: NaN, d: \"NaN\", e: [NaN, 'x'],}",
+                json!({"d": "NaN", "e": [null, "x"]}),
+                "a, b, c, e.0",
+            ),
+            (
+                "hp: 1e308\nRin:\n  mp: 5e-320\n  xp: [1, 1e400]\nok: 5\n",
+                json!({"Rin": {"xp": [1, null]}, "ok": 5}),
+                "Rin.xp.1, hp, Rin.mp",
+            ),
+            (
+                "hp = 1e400\nok = 5\nday = 2024-05-01\n[Rin]\nmp = inf\nxp = [1, nan, -inf]\nhour = 10:30:00\n",
+                json!({"ok": 5, "day": "2024-05-01", "Rin": {"xp": [1, null, null], "hour": "10:30:00"}}),
+                "hp, Rin.mp, Rin.xp.1, Rin.xp.2",
+            ),
+        ] {
+            let (values, problems) = initial_values(&[init_var_text(text)], "");
+            assert_eq!(Value::Object(values), expected, "{text}");
+            assert_eq!(problems, [format!("\"[initvar]\": left out {left_out}")], "{text}");
+        }
     }
 
     /// Invalid input, deep nesting and alias bombs must end quickly and stay small.

@@ -17,6 +17,7 @@ mod meta;
 mod patch;
 mod path_repair;
 mod replay;
+mod toml_values;
 mod value;
 mod value_updates;
 

@@ -31,6 +31,18 @@ pub(super) fn read_object(text: &str) -> Option<(Map<String, Value>, &str)> {
     }
 }
 
+/// Parses an object like [`read_object`], of initial values. Infinite numbers become [`unstorable_number`].
+pub(super) fn read_initial_object(text: &str) -> Option<Map<String, Value>> {
+    let mut reader = RelaxedJsonReader { reads_infinity: true, ..RelaxedJsonReader::new(text) };
+    if let Value::Object(map) = reader.value(MAX_DEPTH)? { Some(map) } else { None }
+}
+
+/// Returns a number that is too large to be stored. It stands for infinity and NaN, which JSON does not have, until it
+/// is left out.
+pub(super) fn unstorable_number() -> Value {
+    "1e999".parse::<Number>().map_or(Value::Null, Value::Number)
+}
+
 /// Returns the number of a value that must be one, also in quotes.
 pub(super) fn number(value: &Value) -> Option<Value> {
     match value {
@@ -83,11 +95,13 @@ pub(super) fn relaxed_number(text: &str) -> Option<Number> {
 struct RelaxedJsonReader<'t> {
     text: &'t str,
     chars: Peekable<CharIndices<'t>>,
+    /// Whether `Infinity` and `NaN` are numbers. Otherwise they are no values.
+    reads_infinity: bool,
 }
 
 impl<'t> RelaxedJsonReader<'t> {
     fn new(text: &'t str) -> Self {
-        Self { text, chars: text.char_indices().peekable() }
+        Self { text, chars: text.char_indices().peekable(), reads_infinity: false }
     }
 
     fn peek(&mut self) -> Option<char> {
@@ -238,6 +252,7 @@ impl<'t> RelaxedJsonReader<'t> {
             "true" => Some(Value::Bool(true)),
             "false" => Some(Value::Bool(false)),
             "null" | "undefined" => Some(Value::Null),
+            "Infinity" | "+Infinity" | "-Infinity" | "NaN" if self.reads_infinity => Some(unstorable_number()),
             number => relaxed_number(number).or_else(|| calculate(number)).map(Value::Number),
         }
     }
