@@ -6,7 +6,8 @@
 //!
 //! - `commands.rs` parses the calls, `patch.rs` the patches, `value.rs` the relaxed values in them, `arithmetic.rs` the
 //!   sums in these.
-//! - `replay.rs` applies the commands of imported chats; `init_vars.rs` parses initial values.
+//! - `replay.rs` applies the commands of imported chats; `init_vars.rs` parses initial values, also in
+//!   TOML by `toml_values.rs`.
 //! - `path_repair.rs` corrects misspelled paths, `meta.rs` reads what cards say about their maps.
 //! - `value_updates.rs` applies the commands of a values model for plugins that read none themselves.
 

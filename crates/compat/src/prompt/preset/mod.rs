@@ -27,6 +27,7 @@ mod model_match;
 mod names;
 mod read;
 mod render;
+mod setting_values;
 mod shares;
 mod sources;
 mod squash;

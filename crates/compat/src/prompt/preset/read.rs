@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::setting_values::{integer, number, truth};
 use super::{
     ChatPosition, Preset, PresetExtensions, PresetPart, PresetSettings, PromptLayout, PromptShares, SpeakerNaming,
 };
@@ -195,8 +196,8 @@ impl Preset {
 fn settings(map: &Map<String, Value>) -> PresetSettings {
     let own = PresetSettings::default();
     let text = |key: &str, own: String| map.get(key).and_then(Value::as_str).map_or(own, str::to_owned);
-    let is = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or_default();
-    let tokens = |key: &str| map.get(key).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    let is = |key: &str| map.get(key).and_then(truth).unwrap_or_default();
+    let tokens = |key: &str| map.get(key).and_then(integer).and_then(|n| usize::try_from(n).ok());
     PresetSettings {
         context: tokens("openai_max_context"),
         reply: tokens("openai_max_tokens"),
@@ -281,12 +282,12 @@ fn reasoning_effort(map: &Map<String, Value>) -> Option<&str> {
 fn samplers(map: &Map<String, Value>) -> Map<String, Value> {
     let mut samplers: Map<String, Value> = Map::new();
     for (name, neutral) in SAMPLERS {
-        let value = map.get(name).filter(|value| value.as_f64().is_some_and(|number| Some(number) != neutral));
-        samplers.extend(value.map(|value| (name.to_owned(), value.clone())));
+        let value = map.get(name).and_then(number).filter(|number| number.as_f64() != neutral);
+        samplers.extend(value.map(|value| (name.to_owned(), Value::Number(value))));
     }
     samplers.extend(reasoning_effort(map).map(|effort| ("reasoning_effort".to_owned(), effort.into())));
-    let seed = map.get("seed").filter(|seed| seed.as_i64().is_some_and(|seed| seed >= 0));
-    samplers.extend(seed.map(|seed| ("seed".to_owned(), seed.clone())));
+    let seed = map.get("seed").and_then(integer).filter(|seed| *seed >= 0);
+    samplers.extend(seed.map(|seed| ("seed".to_owned(), seed.into())));
     let stop = texts(map, "stop");
     if !stop.is_empty() {
         samplers.insert("stop".to_owned(), stop.into());
@@ -298,7 +299,7 @@ fn naming(map: &Map<String, Value>) -> SpeakerNaming {
     if extension(map, "names") == Some(&AS_NEEDED.into()) {
         return SpeakerNaming::AsNeeded;
     }
-    match map.get("names_behavior").and_then(Value::as_i64) {
+    match map.get("names_behavior").and_then(integer) {
         Some(-1) => SpeakerNaming::Never,
         Some(1) => SpeakerNaming::Field,
         Some(2) => SpeakerNaming::Before,
@@ -308,8 +309,8 @@ fn naming(map: &Map<String, Value>) -> SpeakerNaming {
 
 fn part(map: &Map<String, Value>) -> Option<PresetPart> {
     let text = |key: &str| map.get(key).and_then(Value::as_str);
-    let is = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or_default();
-    let number = |key: &str, absent: i64| map.get(key).and_then(Value::as_i64).unwrap_or(absent);
+    let is = |key: &str| map.get(key).and_then(truth).unwrap_or_default();
+    let number = |key: &str, absent: i64| map.get(key).and_then(integer).unwrap_or(absent);
     let depth = usize::try_from(number("injection_depth", 4)).unwrap_or_default();
     let in_chat = ChatPosition { depth, order: number("injection_order", 100) };
     let triggers = map.get("injection_trigger").and_then(Value::as_array).into_iter().flatten();
@@ -326,8 +327,7 @@ fn part(map: &Map<String, Value>) -> Option<PresetPart> {
 
 /// Returns the character id of a list of `prompt_order`: a number, or the same as a text.
 fn character_id(list: &Value) -> Option<i64> {
-    let id = list.get("character_id")?;
-    id.as_i64().or_else(|| id.as_str()?.trim().parse().ok())
+    integer(list.get("character_id")?)
 }
 
 /// Returns whether a list of `prompt_order` is the one for all characters, which is read and written.
@@ -353,7 +353,7 @@ fn order_rows(lists: &[Value]) -> Option<&[Value]> {
 fn order_of_parts(prompts: &[Value]) -> Vec<(String, bool)> {
     let enabled = |row: &Value, id: &str| {
         let by_default = DEFAULT_PARTS.iter().find(|(known, ..)| *known == id).is_none_or(|(.., is_on)| *is_on);
-        row.get("enabled").and_then(Value::as_bool).unwrap_or(by_default)
+        row.get("enabled").and_then(truth).unwrap_or(by_default)
     };
     let named = prompts.iter().filter_map(|row| Some((row, row.get("identifier")?.as_str()?)));
     let own: Vec<(String, bool)> = named.map(|(row, id)| (id.to_owned(), enabled(row, id))).collect();
@@ -392,7 +392,7 @@ fn order(rows: &[Value]) -> Vec<(String, bool)> {
     for row in rows {
         let Some(id) = row.get("identifier").and_then(Value::as_str) else { continue };
         if seen.insert(id) {
-            order.push((id.to_owned(), row.get("enabled").and_then(Value::as_bool).unwrap_or_default()));
+            order.push((id.to_owned(), row.get("enabled").and_then(truth).unwrap_or_default()));
         }
     }
     order
@@ -425,6 +425,34 @@ mod tests {
             ["seven"]
         );
         assert_eq!(order_of(&body(json!([{"character_id": "100001", "order": []}]))), [""; 0]);
+        for id in [json!(100_001.0), json!("100001.0")] {
+            assert_eq!(order_of(&body(json!([list(json!(1), "one"), list(id, "new")]))), ["new"]);
+        }
+    }
+
+    /// Programs write numbers and flags as texts, and integers as floats.
+    #[test]
+    fn preset_settings_of_other_types_are_read() {
+        let row = |id: &str, is_on: Value| json!({"identifier": id, "enabled": is_on});
+        let body = json!({
+            "temperature": "0.7", "top_p": "1", "top_k": "0", "seed": "5", "openai_max_tokens": 333.0,
+            "openai_max_context": "4096", "names_behavior": "2", "squash_system_messages": "true", "continue_prefill": "false",
+            "prompts": [
+                {"identifier": "a", "content": "x", "injection_position": "1", "injection_depth": "2", "injection_order": "7.0"},
+                {"identifier": "b", "content": "y", "marker": "false", "injection_position": 0.0},
+            ],
+            "prompt_order": [{"character_id": 100_001, "order": [
+                row("a", json!("true")), row("b", json!(1)), row("c", json!("false")), row("d", json!(0)),
+            ]}],
+        });
+        let preset = Preset::read(body.as_object().unwrap()).unwrap();
+        assert_eq!(Value::Object(preset.samplers.clone()), json!({"temperature": 0.7, "top_p": 1, "seed": 5}));
+        assert_eq!((preset.settings.reply, preset.settings.context), (Some(333), Some(4096)));
+        assert_eq!(preset.settings.naming, SpeakerNaming::Before);
+        assert!(preset.settings.squash && !preset.settings.continue_prefill);
+        assert_eq!(preset.parts[0].chat_position, Some(ChatPosition { depth: 2, order: 7 }));
+        assert_eq!((&preset.parts[1].chat_position, preset.parts[1].text.as_deref()), (&None, Some("y")));
+        assert_eq!(order_of(&body), ["a", "b"]);
     }
 
     /// Without an order, the parts stand as in the file, and nothing is lost.
