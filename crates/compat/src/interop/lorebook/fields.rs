@@ -109,7 +109,25 @@ fn card_value(entry: &Map<String, Value>, place: CardFieldPath) -> Option<Value>
     }
 }
 
-/// Converts a card's entry to world info, with its decorators in the text.
+/// Fields that have another name or no place in world info.
+const CARD_ONLY_FIELDS: [&str; 7] =
+    ["keys", "secondary_keys", "insertion_order", "enabled", "id", "position", "extensions"];
+
+/// Returns whether an entry of a card has the form of world info: its keys have the names that they have there.
+fn is_world_info(entry: &Map<String, Value>) -> bool {
+    let has = |name: &str| entry.get(name).is_some_and(|value| !value.is_null());
+    let has_keys = |names: [&str; 2]| names.iter().any(|name| !read_keys(entry.get(*name)).is_empty());
+    let (own, of_card) = (["key", "keysecondary"], ["keys", "secondary_keys"]);
+    (has_keys(own) && !has_keys(of_card)) || (has("key") && !has("keys") && !has("secondary_keys"))
+}
+
+/// Returns the names of the fields of a card's entry from which its keys are read.
+pub fn key_fields(entry: &Map<String, Value>) -> [&'static str; 2] {
+    if is_world_info(entry) { ["key", "keysecondary"] } else { ["keys", "secondary_keys"] }
+}
+
+/// Converts a card's entry to world info, with its decorators in the text. An entry that has the form of world info
+/// already is read like that.
 pub fn from_card(entry: &Map<String, Value>, index: usize, notes: &mut ConversionNotes) -> Map<String, Value> {
     let mut own = default_entry(index);
     if entry.get("enabled").is_some_and(|enabled| !enabled.is_null() && lenient::truth(enabled).is_none()) {
@@ -119,18 +137,23 @@ pub fn from_card(entry: &Map<String, Value>, index: usize, notes: &mut Conversio
         let value = card_value(entry, place).filter(|value| !value.is_null() || matches!(blank, Nothing));
         own.extend(value.map(|value| (name.to_owned(), value)));
     }
+    let is_world_info = is_world_info(entry);
+    if is_world_info {
+        let said = entry.iter().filter(|(name, value)| !CARD_ONLY_FIELDS.contains(&name.as_str()) && !value.is_null());
+        own.extend(said.map(|(name, value)| (name.clone(), value.clone())));
+    }
     for name in ["key", "keysecondary"] {
         let keys = read_keys(own.get(name));
         own.insert(name.to_owned(), keys.into());
     }
-    own.insert("position".to_owned(), position(entry, notes));
+    // Without a position, a card's entry stands after the character, and one of world info before.
+    own.insert("position".to_owned(), position(entry, notes).unwrap_or_else(|| i32::from(!is_world_info).into()));
     let has_words = own.get("comment").and_then(Value::as_str).is_some_and(|words| !words.is_empty());
     own.insert("addMemo".to_owned(), has_words.into());
     own.extend(card_value(entry, Extension("display_index")).map(|value| ("displayIndex".to_owned(), value)));
-    own.insert(
-        "uid".to_owned(),
-        entry.get("id").filter(|id| id.is_number() || id.is_string()).cloned().unwrap_or_else(|| index.into()),
-    );
+    let mut ids = ["id", "uid"].iter().filter_map(|name| entry.get(*name));
+    let id = ids.find(|id| id.is_number() || id.is_string()).cloned();
+    own.insert("uid".to_owned(), id.unwrap_or_else(|| index.into()));
     let extensions = entry.get("extensions").filter(|extensions| extensions.is_object());
     let mut extensions = extensions.and_then(Value::as_object).cloned().unwrap_or_default();
     // Restore fields that this program exported for world info only.
@@ -141,21 +164,23 @@ pub fn from_card(entry: &Map<String, Value>, index: usize, notes: &mut Conversio
     own
 }
 
-/// Returns the position: 0 = before the character, 1 = after. `extensions.position` has more values.
-fn position(entry: &Map<String, Value>, notes: &mut ConversionNotes) -> Value {
+/// Returns the position, if any: 0 = before the character, 1 = after. `extensions.position` has more values.
+fn position(entry: &Map<String, Value>, notes: &mut ConversionNotes) -> Option<Value> {
     let is_blank = |value: &Value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty());
     for given in [card_value(entry, Extension("position")), entry.get("position").cloned()] {
         let Some(given) = given.filter(|given| !is_blank(given)) else { continue };
         match values::position(&given) {
-            Some(position) => return position,
+            Some(position) => return Some(position),
             None => notes.unreadable_field("position"),
         }
     }
-    1.into()
+    None
 }
 
-/// Converts an entry of world info to a card's. Fields that are the same in `original` keep their spelling there.
+/// Converts an entry of world info to a card's. Fields that are the same in `original` keep their spelling there. An
+/// original in the form of world info is not kept.
 pub fn to_card(entry: &Map<String, Value>, original: Option<&Map<String, Value>>, index: usize) -> Map<String, Value> {
+    let original = original.filter(|original| !is_world_info(original));
     let mut out =
         original.cloned().unwrap_or_else(|| json!({"use_regex": true}).as_object().cloned().unwrap_or_default());
     let before = original.map(|original| unchanged_entry(entry, original, index));
@@ -298,6 +323,37 @@ mod tests {
         assert_eq!((&changed["extensions"]["depth"], &changed["extensions"]["position"]), (&json!(5), &json!(4)));
         let new = to_card(&own, None, 0);
         assert_eq!((&new["content"], &new["extensions"]["decorators"]), (&changed["content"], &Value::Null));
+    }
+
+    /// Some tools put entries of world info into a card as they are.
+    #[test]
+    fn lorebook_world_info_entry_in_card_is_read_like_world_info() {
+        let given = json!({
+            "uid": 7, "key": "lamp, lantern", "keysecondary": [], "content": "x", "order": "50", "disable": true,
+            "depth": 2, "excludeRecursion": true, "selectiveLogic": 3, "position": 4, "caseSensitive": null,
+            "characterFilter": {"isExclude": true, "names": ["Rin"], "tags": []},
+        });
+        let own = from_card(given.as_object().unwrap(), 0, &mut ConversionNotes::default());
+        for (name, expected) in [
+            ("uid", json!(7)),
+            ("key", json!(["lamp", "lantern"])),
+            ("order", json!(50)),
+            ("disable", json!(true)),
+            ("depth", json!(2)),
+            ("excludeRecursion", json!(true)),
+            ("selectiveLogic", json!(3)),
+            ("position", json!(4)),
+            ("caseSensitive", json!(null)),
+            ("characterFilter", given["characterFilter"].clone()),
+        ] {
+            assert_eq!(own[name], expected, "{name}");
+        }
+        let out = to_card(&own, given.as_object(), 0);
+        assert_eq!((&out["keys"], out.get("key")), (&json!(["lamp", "lantern"]), None), "it is exported as a card's");
+        assert_eq!(from_card(&out, 0, &mut ConversionNotes::default())["order"], 50);
+        let position = |entry: Value| from_card(entry.as_object().unwrap(), 0, &mut ConversionNotes::default());
+        assert_eq!(position(json!({"key": ["a"]}))["position"], 0);
+        assert_eq!(position(json!({"keys": ["a"], "key": ["b"], "order": 5}))["key"], json!(["a"]));
     }
 
     #[test]

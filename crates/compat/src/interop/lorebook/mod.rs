@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use super::ImportFinding;
 use super::png;
 use super::text;
-use crate::prompt::lore::{WordCharacters, read_keys, split_keys};
+use crate::prompt::lore::{WordCharacters, read_keys};
 use conversion::ConversionNotes;
 
 /// Maximum size of a lorebook file in bytes.
@@ -190,18 +190,18 @@ fn normalize_world_info(book: &mut Map<String, Value>, notes: &mut ConversionNot
     }
 }
 
-/// The fields of an entry that have keys, in world info and in a card's book.
-const KEY_FIELDS: [&str; 4] = ["key", "keysecondary", "keys", "secondary_keys"];
+/// The fields of an entry of world info that have keys.
+const KEY_FIELDS: [&str; 2] = ["key", "keysecondary"];
 
 /// Makes the keys of all entries of world info lists of texts, in place. Returns how many entries had several keys in
 /// one text, also in the form of a card that the book came from.
 pub fn split_joined_keys(book: &mut Map<String, Value>) -> usize {
     let original = book.get("originalData").and_then(Value::as_object);
-    let in_card =
-        original.map_or(0, |original| entries(original).into_iter().filter(|one| has_joined_keys(one)).count());
-    let in_book = entries(book).into_iter().filter(|entry| has_joined_keys(entry)).count();
+    let of_card = original.map(entries).unwrap_or_default();
+    let in_card = of_card.into_iter().filter(|entry| has_joined_keys(entry, fields::key_fields(entry))).count();
+    let in_book = entries(book).into_iter().filter(|entry| has_joined_keys(entry, KEY_FIELDS)).count();
     for entry in entries_mut(book) {
-        for name in ["key", "keysecondary"] {
+        for name in KEY_FIELDS {
             let Some(keys) = entry.get_mut(name) else { continue };
             if !keys.as_array().is_some_and(|list| list.iter().all(Value::is_string)) {
                 *keys = read_keys(Some(&*keys)).into();
@@ -211,9 +211,10 @@ pub fn split_joined_keys(book: &mut Map<String, Value>) -> usize {
     in_card.max(in_book)
 }
 
-fn has_joined_keys(entry: &Map<String, Value>) -> bool {
-    let mut texts = KEY_FIELDS.iter().filter_map(|name| entry.get(*name)?.as_str());
-    texts.any(|text| split_keys(text).len() > 1)
+/// Returns whether one of the fields `names` has several keys in one text.
+fn has_joined_keys(entry: &Map<String, Value>, names: [&str; 2]) -> bool {
+    let mut texts = names.iter().filter_map(|name| entry.get(*name)).filter(|keys| keys.is_string());
+    texts.any(|keys| read_keys(Some(keys)).len() > 1)
 }
 
 fn entries_mut(book: &mut Map<String, Value>) -> Vec<&mut Map<String, Value>> {
@@ -428,6 +429,9 @@ mod tests {
         let mut world = world.as_object().unwrap().clone();
         assert_eq!(split_joined_keys(&mut world), 1);
         assert_eq!(world["entries"]["0"], json!({"key": ["/a,b/", "c"], "keysecondary": ["5"]}));
+        // Only fields that are read count.
+        let other = json!({"entries": {"0": {"key": ["x"], "keys": "a, b"}}});
+        assert_eq!(split_joined_keys(&mut other.as_object().unwrap().clone()), 0);
     }
 
     /// The way to tell words apart survives an export as a card's book.

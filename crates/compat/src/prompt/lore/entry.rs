@@ -228,7 +228,8 @@ const CARD_TEXT_FIELDS: [&str; 6] = [
 /// Returns whether an entry has more keys than [`MAX_KEYS`].
 pub(super) fn has_more_keys(entry: &Map<String, Value>) -> bool {
     let is_long = |value: &&Value| {
-        value.as_array().is_some_and(|list| list.len() > MAX_KEYS)
+        value.as_array().is_some_and(|list| list.len() > MAX_KEYS || list.iter().any(Value::is_array))
+            || value.as_object().is_some_and(|map| map.len() > MAX_KEYS)
             || value.as_str().is_some_and(|text| text.len() > MAX_KEYS)
     };
     let lists = ["key", "keysecondary"].into_iter().filter_map(|name| entry.get(name));

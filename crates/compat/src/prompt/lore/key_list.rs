@@ -7,19 +7,52 @@ use super::keys::{KeyMatcher, trim};
 /// Characters between keys that are written as one text.
 const SEPARATORS: [char; 6] = [',', ';', '\n', '，', '、', '；'];
 
-/// Reads keys: a list of texts, or one text that is split. Numbers become their digits; anything else is no key.
+/// The greatest number of lists inside each other that are read as one.
+const MAX_NESTING: usize = 4;
+/// Fields under which programs keep the text of a key that is an object.
+const TEXT_FIELDS: [&str; 4] = ["text", "key", "value", "keyword"];
+
+/// Reads keys: a list, a list as JSON inside of a text, one text that is split, or an object whose texts are keys.
+/// Numbers become their digits; anything else is no key.
 pub fn read_keys(value: Option<&Value>) -> Vec<String> {
-    let one = |value: &Value| match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    };
+    let mut keys = Vec::new();
     match value {
-        Some(Value::Array(list)) => list.iter().filter_map(one).collect(),
-        Some(Value::String(text)) => split_keys(text),
-        Some(value) => one(value).into_iter().collect(),
-        None => Vec::new(),
+        Some(Value::Array(list)) => push_keys(list, 0, &mut keys),
+        Some(Value::String(text)) => match list_in_text(text) {
+            Some(list) => push_keys(&list, 0, &mut keys),
+            None => keys = split_keys(text),
+        },
+        Some(Value::Object(map)) => {
+            keys.extend(
+                map.values().filter_map(Value::as_str).filter(|text| !trim(text).is_empty()).map(str::to_owned),
+            );
+        }
+        Some(Value::Number(number)) => keys.push(number.to_string()),
+        _ => {}
     }
+    keys
+}
+
+fn push_keys(list: &[Value], depth: usize, keys: &mut Vec<String>) {
+    for value in list {
+        match value {
+            Value::String(text) => keys.push(text.clone()),
+            Value::Number(number) => keys.push(number.to_string()),
+            Value::Array(inner) if depth < MAX_NESTING => push_keys(inner, depth + 1, keys),
+            Value::Object(map) => {
+                let text = TEXT_FIELDS.iter().filter_map(|name| map.get(*name)?.as_str());
+                keys.extend(text.map(str::to_owned).find(|text| !trim(text).is_empty()));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns the list of texts that a text contains as JSON. `None` for a key in brackets.
+fn list_in_text(text: &str) -> Option<Vec<Value>> {
+    let text = trim(text);
+    let list = if text.starts_with('[') { serde_json::from_str::<Vec<Value>>(text).ok()? } else { return None };
+    (list.is_empty() || !list.iter().all(Value::is_number)).then_some(list)
 }
 
 /// Splits keys that are written as one text, at commas, semicolons and line breaks. Regular expressions stay whole.
@@ -93,6 +126,16 @@ mod tests {
         assert_eq!(read_keys(Some(&json!(["a, b", 7, null, true, {"k": 1}, 2.5]))), ["a, b", "7", "2.5"]);
         assert_eq!(read_keys(Some(&json!(42))), ["42"]);
         assert_eq!(read_keys(Some(&json!("a, 7"))), ["a", "7"]);
+        for (given, expected) in [
+            (json!("[\"lamp\", \"a, b\"]"), &["lamp", "a, b"][..]),
+            (json!("[lamp], b"), &["[lamp]", "b"]),
+            (json!("[5]"), &["[5]"]),
+            (json!([["lamp", ["lantern"]], "fog"]), &["lamp", "lantern", "fog"]),
+            (json!({"0": "lamp", "1": "lantern", "2": "", "on": true}), &["lamp", "lantern"]),
+            (json!([{"text": "lamp"}, {"key": "", "value": "fog"}, {"keyword": "sea"}]), &["lamp", "fog", "sea"]),
+        ] {
+            assert_eq!(read_keys(Some(&given)), expected, "{given}");
+        }
         for none in [json!(null), json!({}), json!(true), json!("")] {
             assert_eq!(read_keys(Some(&none)), [""; 0], "{none}");
         }

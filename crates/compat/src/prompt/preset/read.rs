@@ -436,9 +436,11 @@ mod tests {
         let row = |id: &str, is_on: Value| json!({"identifier": id, "enabled": is_on});
         let body = json!({
             "temperature": "0.7", "top_p": "1", "top_k": "0", "seed": "5", "openai_max_tokens": 333.0,
-            "openai_max_context": "4096", "names_behavior": "2", "squash_system_messages": "true", "continue_prefill": "false",
+            "openai_max_context": "4096", "names_behavior": "2", "squash_system_messages": "true",
+            "continue_prefill": "false",
             "prompts": [
-                {"identifier": "a", "content": "x", "injection_position": "1", "injection_depth": "2", "injection_order": "7.0"},
+                {"identifier": "a", "content": "x", "injection_position": "1", "injection_depth": "2",
+                    "injection_order": "7.0"},
                 {"identifier": "b", "content": "y", "marker": "false", "injection_position": 0.0},
             ],
             "prompt_order": [{"character_id": 100_001, "order": [
