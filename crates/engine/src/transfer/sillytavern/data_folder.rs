@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use clotho_compat::interop::card::{ARCHIVE_TAIL_BYTES, has_archive_end};
 use clotho_compat::interop::{FindingDetail, FindingReason, ImportFinding, text};
 
 use super::super::ForeignImportItem;
@@ -36,7 +37,9 @@ const NAMED: usize = 1_000;
 /// The most skipped files of a folder that the report names.
 const EXAMPLES: usize = 5;
 /// The file extensions of cards.
-const CARDS: [&str; 5] = ["png", "json", "charx", "yaml", "yml"];
+const CARDS: [&str; 6] = ["png", "json", "charx", "byaf", "yaml", "yml"];
+/// The file extensions of pictures that are cards if an archive stands behind the picture.
+const PICTURE_CARDS: [&str; 2] = ["jpg", "jpeg"];
 
 /// The index file of a folder that Clotho exported (`export_index.rs`).
 pub const LIST: &str = "clotho.json";
@@ -133,7 +136,7 @@ impl DataFolder {
         };
         let mut root = Self { prefix: home, ..Self::default() };
         root.left_out = unread(container);
-        root.cards = root.files(container, "characters", &CARDS);
+        root.cards = root.files_where(container, "characters", is_card);
         root.chats(container);
         root.groups(container);
         root.worlds = root.files(container, "worlds", &["json"]);
@@ -258,10 +261,20 @@ impl DataFolder {
     /// Returns the files of a folder with the given extensions, sorted by name. The others are reported as left
     /// aside.
     fn files(&mut self, container: &FileContainer, folder: &str, endings: &[&str]) -> Vec<SourceFile> {
+        self.files_where(container, folder, |place| endings.contains(&place.ending().as_str()))
+    }
+
+    /// Returns the files of a folder that are wanted, like [`Self::files`].
+    fn files_where(
+        &mut self,
+        container: &FileContainer,
+        folder: &str,
+        is_wanted: impl Fn(&SourceFile) -> bool,
+    ) -> Vec<SourceFile> {
         let (mut files, mut others) = (Vec::new(), Vec::new());
         for found in self.list(container, folder) {
             match found.kind {
-                ContainerEntryKind::File(place) if endings.contains(&place.ending().as_str()) => files.push(place),
+                ContainerEntryKind::File(place) if is_wanted(&place) => files.push(place),
                 _ => others.push(found),
             }
         }
@@ -337,6 +350,16 @@ impl DataFolder {
     }
 }
 
+/// Returns whether a file of the folder of characters may be a card. Plain pictures stand there too.
+fn is_card(place: &SourceFile) -> bool {
+    let ending = place.ending();
+    let has_archive = || {
+        let tail = place.tail(u64::try_from(ARCHIVE_TAIL_BYTES).unwrap_or(u64::MAX));
+        tail.is_ok_and(|tail| has_archive_end(&tail))
+    };
+    CARDS.contains(&ending.as_str()) || (PICTURE_CARDS.contains(&ending.as_str()) && has_archive())
+}
+
 /// Parses the file of a group, within the bounds of any JSON from outside.
 fn read_group(place: &SourceFile) -> Result<Value, String> {
     let bytes = place.read().map_err(|error| error.to_string())?;
@@ -394,4 +417,35 @@ fn skip_reason(name: &str) -> Option<FindingReason> {
 
 fn unknown_source(why: &str) -> ImportError {
     ImportError::Unknown(why.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A picture is a card only if an archive stands behind it.
+    #[test]
+    fn data_folder_pictures_with_archive_are_cards() {
+        let home = tempfile::tempdir().unwrap();
+        let characters = home.path().join("characters");
+        fs::create_dir(&characters).unwrap();
+        let plain: &[u8] = b"\xFF\xD8\xFF\xE0 a picture";
+        // The end record of an archive with one entry.
+        let end: &[u8] = b"PK\x05\x06\0\0\0\0\x01\0\x01\0\0\0\0\0\0\0\0\0\0\0";
+        let packed = [plain, end].concat();
+        for (name, bytes) in [
+            ("Ann.jpg", plain),
+            ("Bob.JPEG", packed.as_slice()),
+            ("Cid.jpg", packed.as_slice()),
+            ("Dee.byaf", plain),
+            ("Eve.webp", plain),
+            ("Fay.png", plain),
+        ] {
+            fs::write(characters.join(name), bytes).unwrap();
+        }
+        let root = DataFolder::find_in(&FileContainer::Folder(home.path().to_owned())).unwrap();
+        let cards: Vec<&str> = root.cards.iter().map(SourceFile::file).collect();
+        assert_eq!(cards, ["Bob.JPEG", "Cid.jpg", "Dee.byaf", "Fay.png"]);
+        assert_eq!(root.skipped.len(), 1, "the others are of another type");
+    }
 }
