@@ -311,7 +311,7 @@ mod tests {
         let id = "01890a5d-ac96-774b-bcce-b302099a8057";
         let message = json!({"code": "c", "args": {"n": 1}, "message": "m"});
         json!({
-            "model": "m", "alias": "a", "passedOver": [{"model": "m", "code": "c", "args": {}, "message": "m"}],
+            "model": "m", "alias": "a", "passedOver": [{"model": "m", "code": "c", "args": {"n": 1}, "message": "m"}],
             "params": {"top_p": 1}, "queuedMs": 1, "latencyMs": 1, "firstTokenMs": 1,
             "tokenCount": {"prompt": 1, "completion": 1}, "cachedTokens": 1, "cost": 0.5, "costFrom": "prices",
             "saved": -0.5, "toolCalls": [{"id": "i", "name": "n", "arguments": "{}"}], "finishReason": "stop",

@@ -461,8 +461,8 @@ mod tests {
     #[test]
     fn preset_without_order_keeps_all_parts() {
         let part = |id: &str| json!({"identifier": id, "content": "x"});
-        let of = |ids: &[&str], lists: Value| {
-            let prompts: Vec<Value> = ids.iter().map(|id| part(id)).collect();
+        let of = |parts: &[&str], lists: Value| {
+            let prompts: Vec<Value> = parts.iter().map(|id| part(id)).collect();
             order_of(&json!({"prompts": prompts, "prompt_order": lists}))
         };
         let default = order_of(&json!({"prompts": []}));
