@@ -76,6 +76,8 @@ pub(super) fn parse_base_url(kind: &str, text: &str) -> Result<String, String> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err(format!("{expected}: put keys into api_key, api_key_env or api_key_file"));
     }
+    let path = single_slashes(url.path());
+    url.set_path(&path);
     if remove_endpoint(kind, &mut url) {
         url.set_fragment(None);
         keep_version(&mut url);
@@ -93,6 +95,17 @@ fn is_around(char: char) -> bool {
     let is_invisible = matches!(char, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}');
     let is_quote = matches!(char, '"' | '\'' | '`' | '<' | '>' | '‘' | '’' | '“' | '”' | '«' | '»' | '「' | '」');
     is_invisible || is_quote || char.is_whitespace() || char.is_control()
+}
+
+/// Returns a path without doubled slashes, except those of an address inside of it, as some proxies have it.
+fn single_slashes(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for char in path.chars() {
+        if char != '/' || !out.ends_with('/') || out.ends_with(":/") {
+            out.push(char);
+        }
+    }
+    out
 }
 
 /// Takes the path of an endpoint off. Returns whether there was one.
@@ -128,8 +141,9 @@ fn without_endpoint<'a>(kind: &str, path: &'a str) -> Option<&'a str> {
     };
     let known = endings.iter().find_map(|ending| without_ending(path, ending));
     known.or_else(|| without_model_method(path)).or_else(|| {
-        // `/models` alone is the base of some servers.
-        let base = without_ending(path, "models").filter(|_| kind == "openai")?;
+        // `/models` alone is the base of some servers. `/chat` is a part of `/chat/completions`.
+        let shorter = || without_ending(path, "models").or_else(|| without_ending(path, "chat"));
+        let base = (kind == "openai").then(shorter)??;
         base.rsplit('/').next().is_some_and(is_api_version).then_some(base)
     })
 }
@@ -183,6 +197,10 @@ mod tests {
             ("openai", "<http://h/v1/models>", "http://h/v1"),
             ("openai", "“http://h/V1/Chat/Completions”", "http://h/V1"),
             ("openai", "http://h/chat/completions", "http://h"),
+            ("openai", "http://h/v1/chat", "http://h/v1"),
+            ("openai", "http://h//v1//chat//completions", "http://h/v1"),
+            ("openai", "http://h//v1", "http://h/v1"),
+            ("ollama", "http://h:11434//api//chat", "http://h:11434"),
             ("openai", "https://openrouter.ai/api/v1/models", "https://openrouter.ai/api/v1"),
             ("openai", "http://h/v1/embeddings", "http://h/v1"),
             ("openai", "http://h/v1/responses", "http://h/v1"),
@@ -224,6 +242,8 @@ mod tests {
             ("openai", "https://h.services.ai.azure.com/models"),
             ("openai", "https://h/openai/deployments/d?api-version=2024-10-21"),
             ("openai", "https://h/my-completions"),
+            ("openai", "https://h/chat"),
+            ("openai", "https://h/https://api.example.com/v1"),
             ("anthropic", "https://api.anthropic.com"),
             ("gemini", "https://generativelanguage.googleapis.com/v1beta"),
             ("ollama", "http://127.0.0.1:11434"),

@@ -5,7 +5,7 @@ use super::{error_text, json};
 use serde_json::Value;
 
 /// Fields in which servers name the refused part of a request.
-const FIELD_NAMES: [&str; 11] = [
+const FIELD_NAMES: [&str; 12] = [
     "param",
     "parameter",
     "loc",
@@ -15,6 +15,7 @@ const FIELD_NAMES: [&str; 11] = [
     "additionalProperty",
     "instancePath",
     "dataPath",
+    "pointer",
     "argument",
     "property",
 ];
@@ -80,7 +81,9 @@ fn paths(value: &Value) -> Option<Vec<String>> {
         _ => return None,
     };
     let parts = texts.into_iter().flat_map(|text| text.split(['.', '/', '[', ']']));
-    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).map(str::to_owned).collect();
+    // `#/seed` and `$.seed` begin at the whole request.
+    let parts = parts.filter(|part| !matches!(*part, "" | "#" | "$"));
+    let parts: Vec<String> = parts.map(str::to_owned).collect();
     (!parts.is_empty()).then_some(parts)
 }
 
@@ -97,6 +100,9 @@ mod tests {
             json!({"object": "error", "message": {"detail": [{"loc": ["seed"], "msg": "no", "input": {"path": "x"}}]}}),
             json!({"error": {"details": [{"fieldViolations": [{"field": "seed", "description": "no"}]}]}}),
             json!([{"instancePath": "/seed", "message": "no"}]),
+            json!({"errors": [{"pointer": "#/seed", "detail": "unexpected property"}]}),
+            json!({"errors": [{"source": {"pointer": "/seed"}, "title": "no"}]}),
+            json!({"errors": [{"path": "$.seed", "message": "no"}]}),
             json!({"issues": [{"path": ["seed", 0], "message": "no"}]}),
             json!({"errors": [{"params": {"additionalProperty": "seed"}}]}),
         ] {

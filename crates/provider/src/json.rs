@@ -107,8 +107,11 @@ pub(super) fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
     value.get(name)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// Returns a number of tokens. Some servers write a float.
+/// Returns a number of tokens. Some servers write a float, and some a text.
 pub(super) fn count(value: &Value) -> Option<u64> {
+    if let Some(text) = value.as_str() {
+        return text.trim().parse().ok();
+    }
     let number = value.as_number()?;
     number.as_u64().or_else(|| number.to_string().strip_suffix(".0")?.parse().ok())
 }
@@ -158,10 +161,15 @@ mod tests {
     }
 
     #[test]
-    fn json_count_fraction_is_read_as_integer() {
-        for (value, expected) in
-            [(json!(7), Some(7)), (json!(5.0), Some(5)), (json!(-1), None), (json!("7"), None), (json!(1.5), None)]
-        {
+    fn json_count_any_form_is_read_as_integer() {
+        for (value, expected) in [
+            (json!(7), Some(7)),
+            (json!(5.0), Some(5)),
+            (json!(-1), None),
+            (json!("7"), Some(7)),
+            (json!("x"), None),
+            (json!(1.5), None),
+        ] {
             assert_eq!(count(&value), expected, "{value}");
         }
         assert_eq!(count_at(&json!({"a": {"b": 3}, "c": 4}), &["/a/x", "/a/b", "/c"]), Some(3));

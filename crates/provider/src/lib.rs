@@ -48,6 +48,7 @@ mod normalizer_growth;
 mod parameter_change;
 mod parameter_rules;
 mod params;
+mod refusal_words;
 mod refused_parameter;
 mod reply;
 mod request;

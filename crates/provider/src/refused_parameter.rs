@@ -1,9 +1,16 @@
 //! Finds the parameter that a server refused, and how to ask without it.
 //!
 //! Servers name it in fields (`param`, `loc`), in quotes, or in plain words. To add a server, add its words to a list
-//! here and a case to the table of tests.
+//! of `refusal_words` and a case to the table of tests.
 
-use super::{context_overflow::ContextOverflow, error_detail::ErrorDetail};
+use super::{
+    context_overflow::ContextOverflow,
+    error_detail::ErrorDetail,
+    refusal_words::{
+        ACCEPTED_WORDS, CONFLICT_WORDS, ERROR_WORDS, PARAMETER_WORDS, REFUSING_WORDS, UNNAMED_WORDS, VALIDATION_WORDS,
+        VALUE_WORDS,
+    },
+};
 use serde_json::{Map, Value};
 
 /// Fields that a request cannot do without, or that other code negotiates.
@@ -52,135 +59,6 @@ const OTHER_NAMES: [(&str, &[&str]); 6] = [
     ("stop", &["stop_sequences"]),
 ];
 
-/// Words of errors that concern a part of the request.
-const REFUSING_WORDS: [&str; 50] = [
-    "support",
-    "recogni",
-    "unknown",
-    "unexpected",
-    "extra ",
-    "permitted",
-    "allow",
-    "invalid",
-    "cannot",
-    "can't",
-    "can not",
-    "only",
-    "must",
-    "should",
-    "greater",
-    "less than",
-    "range",
-    "too large",
-    "too big",
-    "too high",
-    "too low",
-    "too many",
-    "exceed",
-    "valid",
-    "enable",
-    "deprecat",
-    "compatib",
-    "forbid",
-    "reject",
-    "exclusive",
-    "no longer",
-    "disabled",
-    "not available",
-    "not implemented",
-    "require",
-    "unable",
-    "remove",
-    "not a ",
-    "no such",
-    "expected",
-    "extraneous",
-    "or equal",
-    "incorrect",
-    "wrong",
-    "不支持",
-    "无效",
-    "非法",
-    "未知",
-    "范围",
-    "有误",
-];
-
-/// Words of a 500 that means a wrong request.
-const VALIDATION_WORDS: [&str; 17] = [
-    "validation error",
-    "unexpected keyword argument",
-    "unsupported param",
-    "unsupported value",
-    "unsupported field",
-    "unrecognized",
-    "unrecognised",
-    "unknown field",
-    "unknown name",
-    "extra inputs",
-    "extra fields",
-    "extra_forbidden",
-    "unexpected field",
-    "input should be",
-    "invalid_request_error",
-    "invalid parameter",
-    "invalid_parameter",
-];
-
-/// Words of errors that concern a value rather than the parameter.
-const VALUE_WORDS: [&str; 21] = [
-    "must be",
-    "should be",
-    "greater than",
-    "less than",
-    "range",
-    "too large",
-    "too big",
-    "too high",
-    "too low",
-    "too many",
-    "at most",
-    "at least",
-    "maximum",
-    "minimum",
-    "between",
-    "invalid value",
-    "exceed",
-    "too long",
-    "or equal",
-    "取值",
-    "范围",
-];
-
-/// Words before a list of what the server accepts. What follows is not refused.
-const ACCEPTED_WORDS: [&str; 12] = [
-    "expected one of",
-    "must be one of",
-    "supported parameters",
-    "supported fields",
-    "supported values",
-    "allowed parameters",
-    "allowed fields",
-    "permitted fields",
-    "valid parameters",
-    "valid fields",
-    "known fields",
-    "accepted parameters",
-];
-
-/// Words of errors that allow only one of several parameters.
-const CONFLICT_WORDS: [&str; 9] = [
-    "both",
-    "only one",
-    "mutually exclusive",
-    "at the same time",
-    "together",
-    "simultaneously",
-    "one of the two",
-    "either",
-    "in combination",
-];
-
 /// Parameters that are ordinary words too, and still are recognized without quotes.
 const BARE_WORDS: [&str; 8] =
     ["stop", "seed", "temperature", "thinking", "think", "logprobs", "reasoning", "verbosity"];
@@ -193,6 +71,9 @@ const SPOKEN_NAMES: [(&str, &[&str]); 5] = [
     ("think", &["thinking"]),
     ("reasoning_effort", &["reasoning", "thinking"]),
 ];
+
+/// Parameters with another value in each request. What is learned of one value would not help the next.
+const RANDOM_NAMES: [&str; 2] = ["seed", "random_seed"];
 
 /// The fewest tokens that are worth a reply.
 const MIN_REPLY_TOKENS: u64 = 16;
@@ -238,19 +119,26 @@ pub(super) fn is_validation_error(words: &str) -> bool {
 /// Returns the parameters of `body` that an error refuses; empty if it is about something else. `required` are more
 /// fields that must stay.
 pub(super) fn find(error: &ErrorDetail, body: &Value, required: &[&str]) -> Vec<RefusedParameter> {
+    let must_be_named = matches!(error.status, Some(403..=405));
     let concerns_request = match error.status {
         Some(400 | 422 | 501) => true,
         Some(500) | None => is_validation_error(&error.words),
-        _ => false,
+        _ => must_be_named,
     };
     let Some(sent) = body.as_object().filter(|_| concerns_request) else { return Vec::new() };
     let words = error.words.to_ascii_lowercase();
-    if let Some(overflow) = ContextOverflow::find(None, &error.words) {
+    if let Some(overflow) = ContextOverflow::find(None, &error.words).filter(|_| !must_be_named) {
         return shorter_reply(&overflow, sent).into_iter().collect();
     }
     let candidates: Vec<(&str, &Value)> =
         sent.iter().chain(objects(sent)).map(|(name, value)| (name.as_str(), value)).collect();
-    let names = named_parameters(error, &words, &candidates);
+    let names = match must_be_named {
+        true => surely_named_parameters(error, &words, &candidates),
+        false => named_parameters(error, &words, &candidates),
+    };
+    if names.is_empty() && refuses_unnamed_field(error, &words) {
+        return added_seed(&candidates).into_iter().collect();
+    }
     let value_of = |name: &str| candidates.iter().find(|(other, _)| *other == name).map(|(_, value)| *value);
     let refused = names.iter().filter_map(|name| refused_parameter(name, value_of(name)?, &names, &words, required));
     match is_conflict(&words) && names.len() > 1 {
@@ -273,10 +161,9 @@ fn named_parameters<'a>(error: &ErrorDetail, words: &str, sent: &[(&'a str, &Val
         return of_fields.into_iter().filter(is_droppable).collect();
     }
     if !REFUSING_WORDS.iter().any(|word| words.contains(word)) {
-        return Vec::new();
+        return foreign_named_parameters(error, words, sent);
     }
-    let end = ACCEPTED_WORDS.iter().filter_map(|accepted| words.find(accepted)).min().unwrap_or(words.len());
-    let words = words.get(..end).unwrap_or(words);
+    let words = before_accepted(words);
     let quoted = quoted_words(words);
     // An error that repeats the whole request names no parameter of it.
     if quoted.contains(&"messages") || quoted.contains(&"contents") {
@@ -297,6 +184,82 @@ fn named_parameters<'a>(error: &ErrorDetail, words: &str, sent: &[(&'a str, &Val
     of_words.into_iter().map(|(_, name)| name).take(most).collect()
 }
 
+/// Returns the numbers that a message in any language names, by names that are no words of a language.
+fn foreign_named_parameters<'a>(error: &ErrorDetail, words: &str, sent: &[(&'a str, &Value)]) -> Vec<&'a str> {
+    if !matches!(error.status, Some(400 | 422)) || repeats_request(words) {
+        return Vec::new();
+    }
+    let is_distinct = |name: &str| name.contains('_') && !REQUIRED_FIELDS.contains(&name);
+    let numbers = sent.iter().filter(|(name, value)| value.is_number() && is_distinct(name));
+    numbers.map(|(name, _)| *name).filter(|name| find_word(words, name).is_some()).collect()
+}
+
+/// Returns the parameters that an error names in a field, in quotes, or in a list of parameters.
+fn surely_named_parameters<'a>(error: &ErrorDetail, words: &str, sent: &[(&'a str, &Value)]) -> Vec<&'a str> {
+    let known: Vec<&str> = sent.iter().map(|(name, _)| *name).filter(|name| !REQUIRED_FIELDS.contains(name)).collect();
+    let of_fields: Vec<&str> = known.iter().copied().filter(|name| is_in_fields(name, &error.fields)).collect();
+    if !of_fields.is_empty() || error.fields.iter().any(|path| is_required(path)) {
+        return of_fields;
+    }
+    let has = |list: &[&str]| list.iter().any(|word| words.contains(word));
+    if !has(&REFUSING_WORDS) || !has(&PARAMETER_WORDS) || repeats_request(words) {
+        return Vec::new();
+    }
+    let words = before_accepted(words);
+    let mut named = quoted_words(words);
+    named.extend(listed_words(words));
+    known.into_iter().filter(|name| named.iter().any(|word| same_name(name, word))).collect()
+}
+
+/// Returns the part of a text before a list of what the server accepts.
+fn before_accepted(words: &str) -> &str {
+    // `unsupported parameters` and `invalid fields` end with such words, and mean the opposite.
+    let is_negated = |before: &str| {
+        before.ends_with(|char: char| char.is_ascii_alphanumeric()) || before.trim_end().ends_with("not")
+    };
+    let begins = |accepted: &&str| {
+        let mut places = words.match_indices(*accepted).map(|(at, _)| at);
+        places.find(|at| !words.get(..*at).is_some_and(is_negated))
+    };
+    let end = ACCEPTED_WORDS.iter().filter_map(begins).min().unwrap_or(words.len());
+    words.get(..end).unwrap_or(words)
+}
+
+/// Returns the words of a list such as `parameters: seed, top_k`, up to the end of its sentence.
+fn listed_words(words: &str) -> Vec<&str> {
+    let is_word = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '-');
+    let lists = ["parameter:", "parameters:", "param:", "params:", "argument:", "arguments:"];
+    let after = lists.iter().filter_map(|list| words.split_once(list)).map(|(_, after)| after);
+    let sentence = |after| str::split(after, ['.', ';', '\n']).next().unwrap_or_default();
+    after
+        .map(sentence)
+        .flat_map(|list| list.split(move |char| !is_word(char)))
+        .filter(|word| !word.is_empty())
+        .collect()
+}
+
+/// Returns whether an error repeats the whole request, and so names no parameter of it, or is about a part of it that
+/// must stay.
+fn repeats_request(words: &str) -> bool {
+    ["messages", "contents", "tools", "tool_choice"].iter().any(|name| find_word(words, name).is_some())
+}
+
+/// Returns whether an error refuses a field and does not say which.
+fn refuses_unnamed_field(error: &ErrorDetail, words: &str) -> bool {
+    matches!(error.status, Some(400 | 422))
+        && error.fields.is_empty()
+        && UNNAMED_WORDS.iter().any(|unnamed| words.contains(unnamed))
+        && !repeats_request(words)
+        && quoted_words(words).iter().all(|word| ERROR_WORDS.contains(word))
+}
+
+/// Returns the seed, which is sent without anybody asking for it, as refused.
+fn added_seed(sent: &[(&str, &Value)]) -> Option<RefusedParameter> {
+    let (name, _) = sent.iter().find(|(name, _)| RANDOM_NAMES.contains(name))?;
+    let (name, scope) = ((*name).to_owned(), RefusalScope::Always);
+    Some(RefusedParameter { name, scope, fix: ParameterFix::LeaveOut })
+}
+
 /// Returns whether a path leads to the parameter.
 fn is_in_fields(name: &str, fields: &[Vec<String>]) -> bool {
     fields.iter().any(|path| field_name(path).is_some_and(|field| same_name(name, field)))
@@ -309,7 +272,17 @@ fn is_required(path: &[String]) -> bool {
 
 /// Returns the field to which a path leads, without the objects around it.
 fn field_name(path: &[String]) -> Option<&str> {
-    let around = ["body", "request", "params", "parameters", "options", "generation_config", "generationConfig"];
+    let around = [
+        "body",
+        "request",
+        "data",
+        "attributes",
+        "params",
+        "parameters",
+        "options",
+        "generation_config",
+        "generationConfig",
+    ];
     path.iter().map(String::as_str).find(|part| !around.contains(part))
 }
 
@@ -404,7 +377,9 @@ fn refused_parameter(
         (_, Some(limit)) => (RefusalScope::Always, ParameterFix::Limit(limit)),
         (Some(other), None) => (RefusalScope::Always, ParameterFix::Rename((*other).to_owned())),
         (None, None) if required.contains(&name) => return None,
-        (None, None) if concerns_value => (RefusalScope::Value(value.clone()), ParameterFix::LeaveOut),
+        (None, None) if concerns_value && !RANDOM_NAMES.contains(&name) => {
+            (RefusalScope::Value(value.clone()), ParameterFix::LeaveOut)
+        }
         (None, None) => (RefusalScope::Always, ParameterFix::LeaveOut),
     };
     Some(RefusedParameter { name: name.to_owned(), scope, fix })
@@ -453,6 +428,9 @@ mod tests {
             |loc: Value| json!({"type": "extra_forbidden", "loc": loc, "msg": "Extra inputs are not permitted"});
         for (error, expected) in [
             (json!({"error": {"message": "no", "param": "temperature"}}), vec!["temperature"]),
+            (json!({"errors": [{"pointer": "#/top_k", "detail": "unexpected property"}]}), vec!["top_k"]),
+            (json!({"errors": [{"source": {"pointer": "/data/attributes/top_k"}}]}), vec!["top_k"]),
+            (json!({"errors": [{"pointer": "#/messages/0/name", "detail": "unexpected property"}]}), vec![]),
             (json!({"detail": [forbidden(json!(["body", "seed"]))]}), vec!["seed"]),
             (json!({"object": "error", "message": {"detail": [forbidden(json!(["body", "seed"]))]}}), vec!["seed"]),
             (
@@ -488,6 +466,8 @@ mod tests {
             ("Malformed input request: #: extraneous key [top_k] is not permitted", vec!["top_k"]),
             ("Malformed input request: #/temperature: 1.5 is not less or equal to 1", vec!["temperature"]),
             ("property 'frequency_penalty' is unsupported", vec!["frequency_penalty"]),
+            ("Unsupported parameters: top_k", vec!["top_k"]),
+            ("Unsupported parameters: 'top_k'. Supported parameters: 'top_p'", vec!["top_k"]),
             ("Additional properties are not allowed ('seed' was unexpected)", vec!["seed"]),
             ("Extra inputs are not permitted, field: 'min_p', value: 0.1", vec!["min_p"]),
             ("invalid temperature: only 0.6 is allowed for this model", vec!["temperature"]),
@@ -514,6 +494,78 @@ mod tests {
         }
         assert_eq!(found(401, &words("unsupported parameter 'seed'")), []);
         assert_eq!(found(429, &words("unsupported parameter 'seed'")), []);
+    }
+
+    #[test]
+    fn refused_parameter_seed_out_of_range_is_left_out_whatever_its_value() {
+        for text in ["seed must be between 0 and 65535", "'seed': Input should be less than or equal to 65535"] {
+            let body = json!({"model": "m", "seed": 4_000_000_000_u64, "top_k": 500});
+            let found = find(&ErrorDetail::from_words(Some(400), text), &body, &[]);
+            let expected =
+                RefusedParameter { name: "seed".into(), scope: RefusalScope::Always, fix: ParameterFix::LeaveOut };
+            assert_eq!(found, [expected], "{text}");
+            let other = find(&ErrorDetail::from_words(Some(400), &text.replace("seed", "top_k")), &body, &[]);
+            assert_eq!(other.first().map(|refused| &refused.scope), Some(&RefusalScope::Value(500.into())), "{text}");
+        }
+    }
+
+    #[test]
+    fn refused_parameter_unnamed_field_is_the_seed() {
+        let seed = [("seed".to_owned(), ParameterFix::LeaveOut)];
+        for error in [
+            words("Extra inputs are not permitted"),
+            json!({"detail": "Additional properties are not allowed"}),
+            json!({"errors": [{"detail": "additional properties"}]}),
+        ] {
+            assert_eq!(found(422, &error), seed, "{error}");
+            assert_eq!(found(403, &error), [], "{error}");
+        }
+        assert_eq!(found(400, &words("messages.0.name: Extra inputs are not permitted")), []);
+        assert_eq!(found(400, &words("Additional properties are not allowed ('name' was unexpected)")), []);
+        let body = json!({"model": "m", "messages": [], "top_k": 4});
+        assert_eq!(find(&ErrorDetail::from_words(Some(400), "Extra inputs are not permitted"), &body, &[]), []);
+    }
+
+    #[test]
+    fn refused_parameter_of_other_status_is_found_only_if_named() {
+        let names =
+            |status, error: &Value| -> Vec<String> { found(status, error).into_iter().map(|(name, _)| name).collect() };
+        for (text, expected) in [
+            ("No endpoints found that support the requested parameters: seed", vec!["seed"]),
+            (
+                "No endpoints found that support the parameters: top_k, min_p. See the user guide.",
+                vec!["top_k", "min_p"],
+            ),
+            ("Parameter 'seed' is not allowed", vec!["seed"]),
+            ("Unsupported parameter: logit_bias", vec!["logit_bias"]),
+            ("The model `m` does not exist or you do not have access to it", vec![]),
+            ("model not found", vec![]),
+            ("The user must not seed this model", vec![]),
+            ("No endpoints found that support tool use", vec![]),
+            ("Method not allowed", vec![]),
+        ] {
+            for status in [403, 404, 405] {
+                assert_eq!(names(status, &words(text)), expected, "{status} {text}");
+            }
+        }
+        assert_eq!(names(404, &json!({"error": {"message": "no", "param": "seed"}})), ["seed"]);
+        assert_eq!(names(404, &json!({"error": {"message": "'seed' is unsupported", "param": "model"}})), [""; 0]);
+    }
+
+    #[test]
+    fn refused_parameter_name_in_any_language_is_found() {
+        for (text, expected) in [
+            ("top_k wird nicht unterstützt", vec!["top_k"]),
+            ("パラメータmin_pは使えません", vec!["min_p"]),
+            ("Параметры top_k, min_p лишние", vec!["top_k", "min_p"]),
+            ("Der Wert ist falsch", vec![]),
+            ("top_keks", vec![]),
+            ("{messages: [], top_k: 40}", vec![]),
+        ] {
+            let names: Vec<String> = found(400, &words(text)).into_iter().map(|(name, _)| name).collect();
+            assert_eq!(names, expected, "{text}");
+        }
+        assert_eq!(found(403, &words("top_k wird nicht unterstützt")), []);
     }
 
     #[test]

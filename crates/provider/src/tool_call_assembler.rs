@@ -2,7 +2,7 @@
 //!
 //! By the book, each piece has the number of its call, and the first one its id and name. Servers also omit numbers or
 //! give one number to all calls, repeat ids and names in each piece or make up an id for each, cut names, and send
-//! arguments as a JSON value instead of a text.
+//! arguments as a JSON value instead of a text, or as a JSON text inside of a JSON text.
 
 use super::{ToolCall, json};
 use serde_json::{Map, Value};
@@ -88,7 +88,7 @@ impl ToolCallAssembler {
     /// Returns all calls in order, each with its other fields. Calls without a name are dropped.
     pub(super) fn finish(&mut self) -> Vec<(ToolCall, Map<String, Value>)> {
         let calls = std::mem::take(&mut self.0).into_iter();
-        calls.filter(|open| !open.call.name.is_empty()).map(|open| (open.call, open.extra)).collect()
+        calls.filter(|open| !open.call.name.is_empty()).map(OpenToolCall::finish).collect()
     }
 }
 
@@ -99,7 +99,15 @@ impl OpenToolCall {
     }
 
     fn has_all_arguments(&self) -> bool {
-        self.call.arguments.trim_end().ends_with('}') && json::parse(&self.call.arguments).is_ok()
+        let is_object = self.call.arguments.trim_end().ends_with('}') && json::parse(&self.call.arguments).is_ok();
+        is_object || inner_object(&self.call.arguments).is_some()
+    }
+
+    fn finish(mut self) -> (ToolCall, Map<String, Value>) {
+        if let Some(inner) = inner_object(&self.call.arguments) {
+            self.call.arguments = inner;
+        }
+        (self.call, self.extra)
     }
 
     /// Returns whether a piece with the same number or place can belong to this call. A name after complete arguments
@@ -149,6 +157,18 @@ pub(super) fn arguments_text(arguments: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
         value => value.to_string(),
+    }
+}
+
+/// Returns the object in arguments that were encoded twice; `None` if they were not.
+fn inner_object(arguments: &str) -> Option<String> {
+    let arguments = arguments.trim();
+    if !arguments.starts_with('"') || !arguments.ends_with('"') {
+        return None;
+    }
+    match json::parse(arguments).ok()? {
+        Value::String(inner) => json::parse(&inner).ok().filter(Value::is_object).map(|_| inner),
+        _ => None,
     }
 }
 
@@ -225,6 +245,20 @@ mod tests {
             assert_eq!(assemble(pieces.clone()), one, "{pieces}");
         }
         assert_eq!(assemble(json!([[0, "c", null, ONE]])), [""; 0]);
+    }
+
+    #[test]
+    fn tool_call_assembler_arguments_encoded_twice_are_read() {
+        let twice = Value::from(ONE).to_string();
+        let (head, tail) = twice.split_at(4);
+        let one = [format!("c1 f {ONE}")];
+        assert_eq!(assemble(json!([[0, "c1", "f", twice]])), one);
+        assert_eq!(assemble(json!([[0, "c1", "f", head], [0, null, null, tail]])), one);
+        let other = Value::from(TWO).to_string();
+        let both = [format!(" f {ONE}"), format!(" f {TWO}")];
+        assert_eq!(assemble(json!([[0, null, "f", twice], [0, null, "f", other]])), both);
+        assert_eq!(assemble(json!([[0, "c1", "f", "\"word\""]])), ["c1 f \"word\""]);
+        assert_eq!(assemble(json!([[0, "c1", "f", head]])), [format!("c1 f {head}")]);
     }
 
     #[test]

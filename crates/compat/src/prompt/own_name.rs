@@ -1,11 +1,27 @@
 //! The name of a speaker at the start of the speaker's own text. Models write it where the lines of the prompt begin
 //! with names, and then it would stand there twice.
 
-use clotho_core::tree::Role;
+use clotho_core::{letters::compose_letters, tree::Role};
 
 /// What may surround the name, with the end of each: `**Mira:**`, `**Mira**:`, `[Mira]:`. The plain form comes last.
-const MARKS: [(&str, &str); 8] =
-    [("***", "***"), ("**", "**"), ("*", "*"), ("__", "__"), ("_", "_"), ("[", "]"), ("【", "】"), ("", "")];
+const MARKS: [(&str, &str); 13] = [
+    ("***", "***"),
+    ("**", "**"),
+    ("*", "*"),
+    ("__", "__"),
+    ("_", "_"),
+    ("[", "]"),
+    ("【", "】"),
+    ("<", ">"),
+    ("#### ", ""),
+    ("### ", ""),
+    ("## ", ""),
+    ("# ", ""),
+    ("", ""),
+];
+
+/// Maximum number of characters in a parenthesis after the name, such as `Mira (softly):`.
+const MAX_PARENTHESIS: usize = 40;
 
 /// Whether a text begins with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,18 +76,31 @@ fn match_name(text: &str, name: &str) -> NameMatch {
 /// Matches a name in one kind of marks. A match has the length of the text after it.
 fn match_marked(body: &str, name: &str, open: &str, close: &str) -> NameMatch {
     let Some(mut rest) = body.strip_prefix(open) else { return open_if(open.starts_with(body)) };
-    for expected in name.chars() {
-        let mut chars = rest.chars();
-        match chars.next() {
+    let mut own = name;
+    while let Some((expected, more)) = next_letter(own) {
+        own = more;
+        match next_letter(rest) {
             None => return NameMatch::Open,
-            Some(char) if char == expected || char.to_lowercase().eq(expected.to_lowercase()) => rest = chars.as_str(),
+            Some((letter, after)) if is_same_letter(letter, expected) => rest = after,
+            Some((letter, "")) => return open_if(can_become(letter, expected)),
             Some(_) => return NameMatch::No,
         }
     }
-    // The marks end before or after the colon.
+    // The marks end before or after the colon, and before or after a parenthesis.
     let mut is_closed = close.is_empty();
-    if let Some(after) = rest.strip_prefix(close).filter(|_| !is_closed) {
-        (rest, is_closed) = (after, true);
+    for _ in 0..2 {
+        if let Some(after) = rest.strip_prefix(close).filter(|_| !is_closed) {
+            (rest, is_closed) = (after, true);
+        }
+        match after_parenthesis(rest) {
+            Some("") => return NameMatch::Open,
+            Some(after) => rest = after,
+            None => {}
+        }
+    }
+    if is_closed && matches!(open, "***" | "**" | "__") && is_line_end(rest) {
+        let own_text = rest.trim_start();
+        return if own_text.is_empty() { NameMatch::Open } else { NameMatch::Ends(own_text.len()) };
     }
     let is_unfinished = rest.is_empty() || (!is_closed && close.starts_with(rest));
     let Some(after) = rest.trim_start().strip_prefix([':', '：']) else {
@@ -91,6 +120,47 @@ fn match_marked(body: &str, name: &str, open: &str, close: &str) -> NameMatch {
         _ if is_time || after.starts_with("//") => NameMatch::No,
         rest => NameMatch::Ends(rest.len()),
     }
+}
+
+/// Returns the first letter of a text, composed with the marks after it, and the rest.
+fn next_letter(text: &str) -> Option<(char, &str)> {
+    let mut chars = text.chars();
+    let mut letter = chars.next()?;
+    let mut rest = chars.as_str();
+    while let Some(composed) = chars.next().and_then(|mark| compose_letters(letter, mark)) {
+        (letter, rest) = (composed, chars.as_str());
+    }
+    Some((letter, rest))
+}
+
+/// Compares letters without their case.
+fn is_same_letter(one: char, other: char) -> bool {
+    one == other || one.to_lowercase().eq(other.to_lowercase())
+}
+
+/// Returns whether a letter at the end of a text is another one with marks that have not arrived yet.
+fn can_become(letter: char, expected: char) -> bool {
+    let marks = || ('\u{300}'..='\u{36f}').chain('\u{1161}'..='\u{11c2}').chain('\u{3099}'..='\u{309a}');
+    let composed = |letter: char| marks().filter_map(move |mark| compose_letters(letter, mark));
+    let is_expected = |letter: char| is_same_letter(letter, expected);
+    !expected.is_ascii() && composed(letter).any(|one| is_expected(one) || composed(one).any(|two| is_expected(two)))
+}
+
+/// Returns the text after a short parenthesis at its start. The text is empty if more is needed to tell.
+fn after_parenthesis(text: &str) -> Option<&str> {
+    let inner = text.trim_start_matches([' ', '\t']).strip_prefix(['(', '（'])?;
+    let is_end = |char: &char| matches!(char, ')' | '）' | '\n' | '\r');
+    let found = inner.char_indices().take(MAX_PARENTHESIS.saturating_add(1)).find(|(_, char)| is_end(char));
+    match found {
+        Some((at, char @ (')' | '）'))) => inner.get(at.saturating_add(char.len_utf8())..),
+        Some(_) => None,
+        None => (inner.chars().count() <= MAX_PARENTHESIS).then_some(""),
+    }
+}
+
+/// Returns whether a text begins with the end of its line.
+fn is_line_end(text: &str) -> bool {
+    text.trim_start_matches([' ', '\t']).starts_with(['\n', '\r'])
 }
 
 fn open_if(is_open: bool) -> NameMatch {
@@ -168,11 +238,39 @@ mod tests {
             "Mira:\n\nNo.",
             "Mira: Mira: No.",
             "Mira: **Mira:** Mira：No.",
+            "<Mira>: No.",
+            "### Mira: No.",
+            "# Mira:\nNo.",
+            "Mira (softly): No.",
+            "Mira（小声）：No.",
+            "**Mira (softly):** No.",
+            "**Mira** (softly): No.",
+            "**Mira**\nNo.",
+            "**Mira** \r\n\r\nNo.",
+            "__Mira__\n**Mira:** No.",
         ] {
             check(text, "No.");
         }
         check("Mira: *smiles* Mi", "*smiles* Mi");
         check("Mira: Mir", "Mir");
+    }
+
+    /// Letters with marks are the same however they are encoded, in pieces of any size too.
+    #[test]
+    fn own_name_with_other_encoding_is_stripped() {
+        for (name, text) in [
+            ("Zo\u{e9}", "Zoe\u{301}: No."),
+            ("Zoe\u{301}", "Zo\u{e9}: No."),
+            ("\u{c9}va", "e\u{301}va: No."),
+            ("H\u{1ebf}", "He\u{302}\u{301}: No."),
+            ("\u{ac00}", "\u{1100}\u{1161}: No."),
+        ] {
+            assert_eq!(strip_own_name(text, name), "No.", "{name} {text}");
+            let mut filter = OwnNameFilter::new(name);
+            let mut streamed: String = text.chars().map(|char| filter.push(&char.to_string())).collect();
+            streamed += &filter.finish();
+            assert_eq!(streamed, "No.", "{name} {text}");
+        }
     }
 
     #[test]
@@ -184,6 +282,17 @@ mod tests {
             "Mira says no.",
             "*Mira: smiles*",
             "**Mira** smiles.",
+            "*Mira*\nNo.",
+            "Mira\nNo.",
+            "**Mira**",
+            "**Mira**\n",
+            "<Mira> No.",
+            "### Mirabel: No.",
+            "###",
+            "Mira (softly) smiles.",
+            "Mira (softly",
+            "Mira (soft\nly): No.",
+            "Mira (softly, but not so softly that nobody hears it): No.",
             "Mira://x",
             "Mira",
             "Mira:",
@@ -196,6 +305,8 @@ mod tests {
             check(text, text);
         }
         assert_eq!(strip_own_name("7:30 sharp", "7"), "7:30 sharp");
+        assert_eq!(strip_own_name("Zoe: No.", "Zo\u{e9}"), "Zoe: No.");
+        assert_eq!(strip_own_name("Zo\u{e9}: No.", "Zoe"), "Zo\u{e9}: No.");
         assert_eq!(strip_own_name(": No.", ""), ": No.");
         assert_eq!(strip_own_name("凛：喂", "凛"), "喂");
         assert_eq!(OwnNameFilter::default().push("Mira: No."), "Mira: No.");

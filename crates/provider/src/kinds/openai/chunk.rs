@@ -20,6 +20,8 @@ pub(super) struct OpenAiReader {
     state: AssistantState,
     /// Whether usage has come, which is more exact than timings.
     has_usage: bool,
+    /// Whether any tokens were counted. Some servers end with usage of zeros.
+    has_counts: bool,
 }
 
 /// The number of the only call in `function_call`, the field before `tool_calls`.
@@ -90,22 +92,28 @@ impl OpenAiReader {
             index,
             id: text(call, "id"),
             name: text(function, "name"),
-            arguments: function.get("arguments"),
+            arguments: first_present(function, &["arguments", "parameters"]),
             extra: assistant_state::call_fields(call, function),
         });
     }
 
     /// Reads the usage from where the server puts it. llama.cpp also sends timings, which count the same.
     fn read_usage(&mut self, chunk: &Value, choice: Option<&Value>) -> Option<Usage> {
-        let places =
-            [chunk.get("usage"), choice.and_then(|choice| choice.get("usage")), chunk.pointer("/x_groq/usage")];
+        let message = choice.and_then(|choice| first_present(choice, &["delta", "message"]));
+        let holders = [Some(chunk), choice, message, chunk.get("x_groq")];
+        let told = holders.into_iter().flatten().filter_map(|holder| usage(holder.get("usage")?));
+        let told: Vec<Usage> = told.collect();
         let timings = chunk.get("timings");
-        if let Some(mut usage) = places.into_iter().flatten().find_map(usage) {
-            self.has_usage = true;
+        let is_counted = |usage: &Usage| usage.prompt > 0 || usage.completion > 0;
+        if let Some(mut usage) = told.iter().copied().find(is_counted) {
+            (self.has_usage, self.has_counts) = (true, true);
             usage.cached = usage.cached.or_else(|| count_at(timings?, &["/cache_n"]));
             return Some(usage);
         }
-        timings.filter(|_| !self.has_usage).and_then(usage_of_timings)
+        let timed = timings.filter(|_| !self.has_usage).and_then(usage_of_timings);
+        let usage = timed.or_else(|| told.first().copied().filter(|_| !self.has_counts))?;
+        self.has_counts = self.has_counts || is_counted(&usage);
+        Some(usage)
     }
 }
 
@@ -304,6 +312,11 @@ mod tests {
         assert_eq!(counted(json!({"choices": [], "usage": usage})), expected);
         assert_eq!(counted(json!({"choices": [], "x_groq": {"id": "r", "usage": usage}})), expected);
         assert_eq!(counted(json!({"choices": [], "x_groq": {"id": "r"}})), None);
+        assert_eq!(counted(json!({"choices": [{"index": 0, "delta": {"usage": usage}}]})), expected);
+        let texts = json!({"prompt_tokens": "11", "completion_tokens": "3"});
+        assert_eq!(counted(json!({"choices": [], "usage": texts})), expected);
+        let zeros = json!({"prompt_tokens": 0, "completion_tokens": 0});
+        assert_eq!(counted(json!({"choices": [], "usage": zeros})), Some(Usage::default()));
         let cached = Some(Usage { cached: Some(4), ..plain.clone() });
         for more in [
             json!({"prompt_tokens_details": {"cached_tokens": 4}}),
@@ -318,10 +331,14 @@ mod tests {
         assert_eq!(counted(json!({"choices": [], "timings": timings})), cached);
         assert_eq!(counted(json!({"choices": [], "usage": usage, "timings": timings})), cached);
         let (mut reader, mut frames) = (OpenAiReader::default(), Vec::new());
-        for chunk in [json!({"choices": [], "usage": usage}), json!({"choices": [], "timings": {"prompt_n": 1}})] {
+        for chunk in [
+            json!({"choices": [], "usage": usage}),
+            json!({"choices": [], "timings": {"prompt_n": 1}}),
+            json!({"choices": [], "usage": zeros}),
+        ] {
             reader.read(&chunk, &ErrorScrubber::default(), &mut frames).unwrap();
         }
-        assert_eq!(frames, [Frame::Usage(plain)], "timings do not replace usage");
+        assert_eq!(frames, [Frame::Usage(plain)], "neither timings nor zeros replace usage");
     }
 
     #[test]
@@ -414,6 +431,10 @@ mod tests {
             (json!({"tool_calls": [call(text.clone())]}), None),
             (json!({"tool_calls": call(text)}), None),
             (json!({"tool_calls": [call(json!({"sides": 6}))]}), Some("stop")),
+            (
+                json!({"tool_calls": [{"id": "c1", "function": {"name": "roll", "parameters": {"sides": 6}}}]}),
+                Some("stop"),
+            ),
         ] {
             assert_eq!(read_calls(std::slice::from_ref(&delta), finish), expected, "{delta}");
         }
