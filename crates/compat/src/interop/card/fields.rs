@@ -33,6 +33,9 @@ const LEGACY_FIELDS: [(&str, &str); 5] = [
     ("example_dialogue", "mes_example"),
 ];
 
+/// Fields of version 1, also in their oldest form, that no other kind of file has.
+const TYPICAL_FIELDS: [&str; 4] = ["first_mes", "mes_example", "char_greeting", "char_persona"];
+
 /// Fields that writers repeat outside `data` or use for themselves. They are regenerated on export.
 const DUPLICATE_FIELDS: [&str; 14] = [
     "name",
@@ -54,11 +57,13 @@ const DUPLICATE_FIELDS: [&str; 14] = [
 /// Keys of `metadata` that this program uses. A card's own fields with these names are kept in `metadata.card.data`.
 const RESERVED_METADATA: [&str; 2] = ["card", "clotho"];
 
-/// Reads the JSON of a card of any version. `file_stem` becomes the name of a card without one.
+/// Reads the JSON of a card of any version. `file_stem` becomes the name of a card without one. A file with neither a
+/// name nor the fields of a card is refused.
 pub fn read(card: Value, file_stem: Option<&str>) -> Result<ImportedCard, CardImportError> {
     let Value::Object(card) = card else { return Err(CardImportError::NoName) };
     let card = if agnai::is_agnai_character(&card) { agnai::to_card(card) } else { card };
     let mut read = ImportedCard::default();
+    let file_stem = file_stem.filter(|_| is_card(&card));
     let (mut data, mut beside) = split_fields(card, &mut read.findings);
     read.card.insert("name".to_owned(), take_name(&mut data, &beside, file_stem, &mut read.findings)?.into());
     // Convert the known fields.
@@ -96,6 +101,19 @@ pub fn read(card: Value, file_stem: Option<&str>) -> Result<ImportedCard, CardIm
     Ok(read)
 }
 
+/// Returns whether a file without a name is a card nevertheless.
+fn is_card(card: &Map<String, Value>) -> bool {
+    // Lorebooks have a `spec` too.
+    if let Some(spec) = card.get("spec").and_then(Value::as_str) {
+        return spec.trim().to_ascii_lowercase().starts_with("chara_card");
+    }
+    let has = |name: &str| card.get(name).is_some_and(Value::is_string);
+    let data = card.get("data").and_then(Value::as_object);
+    data.is_some_and(|data| TEXT_FIELDS.iter().any(|(theirs, _)| data.get(*theirs).is_some_and(Value::is_string)))
+        || TYPICAL_FIELDS.into_iter().any(has)
+        || (has("personality") && has("description"))
+}
+
 /// Splits a card into its own fields and the fields outside `data`.
 fn split_fields(
     mut card: Map<String, Value>,
@@ -107,7 +125,7 @@ fn split_fields(
         card.shift_remove("data");
         // Some writers leave a field out of `data` and have it outside only. An empty text in `data` counts, because
         // editors do not always clear the copy; a name cannot be empty.
-        if !has_name(&data) {
+        if name_in(&data, "name").is_none() {
             data.shift_remove("name");
         }
         let known = TEXT_FIELDS.iter().chain(&LIST_FIELDS).map(|(theirs, _)| *theirs);
@@ -131,7 +149,8 @@ fn split_fields(
     }
     // Version 1: rename old fields, and move everything else out of the card.
     for (older, theirs) in LEGACY_FIELDS {
-        if !card.contains_key(theirs) {
+        let is_filled = |name: &str| card.get(name).is_some_and(|value| !is_blank(value));
+        if !card.contains_key(theirs) || (!is_filled(theirs) && is_filled(older)) {
             card.shift_remove(older).map(|value| card.insert(theirs.to_owned(), value));
         }
     }
@@ -178,30 +197,45 @@ fn take_book(data: &mut Map<String, Value>, findings: &mut Vec<ImportFinding>) -
     }
 }
 
-/// Returns whether some fields contain a name that is not blank.
-fn has_name(fields: &Map<String, Value>) -> bool {
-    fields.get("name").and_then(Value::as_str).is_some_and(|name| !name.replace('\0', "").trim().is_empty())
+/// Returns whether a value is null, or a text without a visible character.
+fn is_blank(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(is_blank_text)
 }
 
-/// Takes the name out of `data`; one that stands only outside counts too. A card with other fields of a card, but
-/// without a name, gets that of its file.
+/// Returns whether a text has only white space, control characters and characters without width.
+fn is_blank_text(text: &str) -> bool {
+    let is_invisible = |c: char| {
+        c.is_whitespace()
+            || c.is_control()
+            || matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
+    };
+    text.chars().all(is_invisible)
+}
+
+/// Returns a name that is not blank. A number is its digits.
+fn name_in(fields: &Map<String, Value>, field: &str) -> Option<String> {
+    as_text(fields.get(field)?).filter(|name| !is_blank_text(name))
+}
+
+/// Takes the name out of `data`; one that stands only outside counts too. A card without a name gets that of its file.
 fn take_name(
     data: &mut Map<String, Value>,
     beside: &Map<String, Value>,
     file_stem: Option<&str>,
     findings: &mut Vec<ImportFinding>,
 ) -> Result<String, CardImportError> {
-    let own = [&*data, beside].into_iter().find(|fields| has_name(fields)).and_then(|fields| fields.get("name"));
-    let mut name = own.and_then(Value::as_str).map(|name| name.replace('\0', "")).unwrap_or_default();
+    let own = ["name", "char_name"].iter().find_map(|field| name_in(data, field).or_else(|| name_in(beside, field)));
     data.shift_remove("name");
-    if name.trim().is_empty() {
-        let is_card = TEXT_FIELDS.iter().any(|(theirs, _)| data.get(*theirs).and_then(Value::as_str).is_some());
-        let stem = file_stem.map(str::trim).filter(|stem| is_card && !stem.is_empty());
-        name = stem.ok_or(CardImportError::NoName)?.to_owned();
-        findings.push(ImportFinding::translated(&FindingDetail::NameOfFile {}));
-    }
+    let name = match own {
+        Some(name) => name,
+        None => {
+            let stem = file_stem.filter(|stem| !is_blank_text(stem)).ok_or(CardImportError::NoName)?;
+            findings.push(ImportFinding::translated(&FindingDetail::NameOfFile {}));
+            stem.to_owned()
+        }
+    };
     let short: String = name.trim().chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
-    if short.trim().is_empty() {
+    if is_blank_text(&short) {
         return Err(CardImportError::NoName);
     }
     if name.trim().chars().count() > MAX_NAME_CHARS {
@@ -344,7 +378,8 @@ mod tests {
             read.remove("metadata");
             assert_eq!(Value::Object(read), expected, "{card_of}");
         }
-        for bad in [json!({}), json!([]), json!({"name": 5}), json!({"name": "  "}), json!({"data": {"name": null}})] {
+        for bad in [json!({}), json!([]), json!({"name": true}), json!({"name": "  "}), json!({"data": {"name": null}})]
+        {
             assert_eq!(read(bad, None).unwrap_err(), CardImportError::NoName);
         }
     }
@@ -398,7 +433,7 @@ mod tests {
     #[test]
     fn card_name_beside_data_is_used_if_data_has_none() {
         for inside in
-            [json!({"name": ""}), json!({"name": null}), json!({}), json!({"name": " \n"}), json!({"name": 5})]
+            [json!({"name": ""}), json!({"name": null}), json!({}), json!({"name": " \n"}), json!({"name": "\u{200b}"})]
         {
             let found = read(json!({"spec": "chara_card_v2", "name": "Nell", "data": inside}), None).unwrap();
             assert_eq!((&found.card["name"], found.findings.len()), (&json!("Nell"), 0), "{inside}");
@@ -415,6 +450,54 @@ mod tests {
         let found = read(card, Some("Nell")).unwrap();
         assert_eq!((&found.card["name"], found.findings[0].code), (&json!("Nell"), "name_of_file"));
         assert!(read(json!({"hello": 1}), Some("Nell")).is_err(), "it is no card");
+    }
+
+    /// Files of other kinds have fields such as a description too.
+    #[test]
+    fn card_without_name_and_card_fields_is_refused() {
+        for other in [
+            json!({"description": "a package"}),
+            json!({"personality": "kind"}),
+            json!({"scenario": "x", "system_prompt": "y"}),
+            json!({"spec": "lorebook_v3", "data": {"description": "x", "entries": []}}),
+            json!({"data": {"id": 1}}),
+        ] {
+            assert_eq!(read(other.clone(), Some("Nell")).unwrap_err(), CardImportError::NoName, "{other}");
+        }
+        for card in [
+            json!({"spec": "chara_card_v3", "data": {}}),
+            json!({"data": {"description": "a keeper"}}),
+            json!({"first_mes": "Evening."}),
+            json!({"char_persona": "a keeper"}),
+            json!({"personality": "kind", "description": "a keeper"}),
+        ] {
+            assert_eq!(read(card.clone(), Some("Nell")).unwrap().card["name"], "Nell", "{card}");
+        }
+    }
+
+    #[test]
+    fn card_name_in_any_form_is_read() {
+        for card in [
+            json!({"name": 47}),
+            json!({"name": "47"}),
+            json!({"name": "", "char_name": "47"}),
+            json!({"name": "\u{200b}\u{feff}", "char_name": "47"}),
+            json!({"data": {"name": 47}}),
+            json!({"data": {"name": "\u{2060}", "char_name": "47"}}),
+        ] {
+            assert_eq!(read_card(card.clone())["name"], "47", "{card}");
+        }
+        assert_eq!(read(json!({"name": "\u{200b}\u{feff}\u{2060}"}), None).unwrap_err(), CardImportError::NoName);
+    }
+
+    #[test]
+    fn card_v1_empty_fields_give_way_to_older_ones() {
+        let card = read_card(json!({
+            "name": "Rin", "description": "", "char_persona": "a keeper", "first_mes": null, "char_greeting": "Hello.",
+            "scenario": " ", "world_scenario": "a tower", "mes_example": "own", "example_dialogue": "other",
+        }));
+        assert_eq!((&card["description"], &card["firstMessage"]), (&json!("a keeper"), &json!("Hello.")));
+        assert_eq!((&card["scenario"], &card["exampleMessages"]), (&json!("a tower"), &json!("own")));
     }
 
     #[test]

@@ -49,10 +49,14 @@ fn push_texts(value: &Value, depth: usize, found: &mut Vec<String>, unreadable: 
         Value::Array(list) if depth < MAX_NESTING => {
             list.iter().for_each(|one| push_texts(one, depth + 1, found, unreadable));
         }
-        Value::Object(map) => match TEXT_KEYS.iter().find_map(|key| map.get(*key)?.as_str()) {
-            Some(text) => found.push(text.replace('\0', "")),
-            None => *unreadable += 1,
-        },
+        Value::Object(map) => {
+            let texts = || TEXT_KEYS.iter().filter_map(|key| map.get(*key)?.as_str());
+            // Some programs write all of these keys and fill one.
+            match texts().find(|text| !text.trim().is_empty()).or_else(|| texts().next()) {
+                Some(text) => found.push(text.replace('\0', "")),
+                None => *unreadable += 1,
+            }
+        }
         _ => *unreadable += 1,
     }
 }
@@ -149,6 +153,7 @@ mod tests {
             (json!(null), json!(null)),
             (json!(["One.", null, 5, "Three."]), json!(["One.", "5", "Three."])),
             (json!([{"title": "Dusk", "message": "One."}, ["Two."]]), json!(["One.", "Two."])),
+            (json!([{"text": "", "message": " ", "content": "One."}]), json!(["One."])),
             (json!({"0": "One.", "1": "Two."}), json!(["One.", "Two."])),
             (json!([]), json!([])),
         ] {
