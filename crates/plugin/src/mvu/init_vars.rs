@@ -264,9 +264,9 @@ mod tests {
                 "Rin.xp.1, hp, Rin.mp",
             ),
             (
-                "hp = 1e400\nok = 5\nday = 2024-05-01\n[Rin]\nmp = inf\nxp = [1, nan, -inf]\nhour = 10:30:00\n",
+                "Hp = 1e400\nok = 5\nday = 2024-05-01\n[Rin]\nmp = inf\nxp = [1, nan, -inf]\nhour = 10:30:00\n",
                 json!({"ok": 5, "day": "2024-05-01", "Rin": {"xp": [1, null, null], "hour": "10:30:00"}}),
-                "hp, Rin.mp, Rin.xp.1, Rin.xp.2",
+                "Hp, Rin.mp, Rin.xp.1, Rin.xp.2",
             ),
         ] {
             let (values, problems) = initial_values(&[init_var_text(text)], "");
