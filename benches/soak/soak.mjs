@@ -1,5 +1,6 @@
 // Whether memory stays flat while everything is used at once for a long time, as Markdown.
-//   CLOTHO_BIN=target/release/clotho node benches/soak/soak.mjs 30       minutes; 30 by default
+//   CLOTHO_BIN=target/release/clotho node benches/soak/soak.mjs 30 120
+// The numbers are the minutes (30 by default) and the pause of a player between two actions in milliseconds (120).
 // Players write, regenerate, continue, edit, stop, search, preview prompts, rewind, import and export; failed replies and
 // refused requests are among it. Each player deletes its session after a while and begins a new one, so that the data do
 // not grow for ever. Resident memory is read every ten seconds. After a fifth of the time as a warm-up, the mean of each
@@ -11,8 +12,7 @@ const MINUTES = Number(process.argv[2] ?? 30);
 const PLAYERS = 6;
 /** Messages after which a player begins a new session. */
 const MESSAGES = 60;
-/** Pause between two actions of a player, in milliseconds. */
-const PAUSE = 120;
+const PAUSE = Number(process.argv[3] ?? 120);
 
 const model = await startModel();
 const clotho = await startClotho(`[[providers]]\nid = "mock"\nkind = "openai"\nbase_url = "${model.url}"\n`);
