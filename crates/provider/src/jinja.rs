@@ -15,6 +15,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use clotho_core::clock::{Clock, SystemClock};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, Error, ErrorKind, Value, context};
 use regex::Regex;
@@ -250,9 +251,9 @@ fn read_source(source: String) -> Result<Environment<'static>, String> {
     let refuse = |words: String| Err::<Value, Error>(Error::new(ErrorKind::InvalidOperation, words));
     environment.add_function("raise_exception", refuse);
     environment.add_function("strftime_now", |format: String| {
-        let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
-        let text = jiff::fmt::strtime::format(&format, &now);
-        text.map_err(|error| Error::new(ErrorKind::InvalidOperation, error.to_string()))
+        let failed = |error: jiff::Error| Error::new(ErrorKind::InvalidOperation, error.to_string());
+        let now = jiff::Timestamp::from_millisecond(SystemClock.now().0).map_err(failed)?;
+        jiff::fmt::strtime::format(&format, &now.to_zoned(jiff::tz::TimeZone::UTC)).map_err(failed)
     });
     // A block that changes nothing keeps the blanks around these tags.
     let source = GENERATION_PATTERN.as_ref().map_or(source.clone(), |tags| {

@@ -275,8 +275,11 @@ mod tests {
         let template = ChatTemplate::default();
         template.set_server_template(own);
         let said = template.render(&request_messages(&[(S, "Be Rin."), (U, "Hi.")]));
+        let (_, date) = said.text.split_once("Today Date: ").unwrap();
+        let date = date.lines().next().unwrap();
+        assert_eq!((date.len(), date == "26 Jul 2024"), (11, false), "the date of today is known");
         assert_eq!(
-            said.text,
+            said.text.replace(date, "26 Jul 2024"),
             "<|start_header_id|>system<|end_header_id|>\n\nToday Date: 26 Jul 2024\n\nBe Rin.<|eot_id|>\
              <|start_header_id|>user<|end_header_id|>\n\nHi.<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n"
         );

@@ -143,7 +143,7 @@ fn can_become(letter: char, expected: char) -> bool {
     let marks = || ('\u{300}'..='\u{36f}').chain('\u{1161}'..='\u{11c2}').chain('\u{3099}'..='\u{309a}');
     let composed = |letter: char| marks().filter_map(move |mark| compose_letters(letter, mark));
     let is_expected = |letter: char| is_same_letter(letter, expected);
-    !expected.is_ascii() && composed(letter).any(|one| is_expected(one) || composed(one).any(|two| is_expected(two)))
+    !expected.is_ascii() && composed(letter).any(|one| is_expected(one) || composed(one).any(is_expected))
 }
 
 /// Returns the text after a short parenthesis at its start. The text is empty if more is needed to tell.

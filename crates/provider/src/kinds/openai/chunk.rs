@@ -306,7 +306,7 @@ mod tests {
         };
         let usage = json!({"prompt_tokens": 11, "completion_tokens": 3});
         let plain = Usage { prompt: 11, completion: 3, ..Usage::default() };
-        let expected = Some(plain.clone());
+        let expected = Some(plain);
         let choice = json!({"index": 0, "delta": {}, "finish_reason": "stop", "usage": usage});
         assert_eq!(counted(json!({"choices": [choice], "usage": null})), expected);
         assert_eq!(counted(json!({"choices": [], "usage": usage})), expected);
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(counted(json!({"choices": [], "usage": texts})), expected);
         let zeros = json!({"prompt_tokens": 0, "completion_tokens": 0});
         assert_eq!(counted(json!({"choices": [], "usage": zeros})), Some(Usage::default()));
-        let cached = Some(Usage { cached: Some(4), ..plain.clone() });
+        let cached = Some(Usage { cached: Some(4), ..plain });
         for more in [
             json!({"prompt_tokens_details": {"cached_tokens": 4}}),
             json!({"prompt_tokens_details": null, "prompt_cache_hit_tokens": 4, "prompt_cache_miss_tokens": 7}),
