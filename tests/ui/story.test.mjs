@@ -398,13 +398,15 @@ describe("a session with a model", () => {
     const { page, close } = await openPage(browser);
     const path = await createSession();
     const prose = "The tide turns at nine; 九点退潮 — “be quick”, she says.";
-    const told = `<think>nine or ten?</think>\n${prose}\n\n<UpdateVariable>\n_.set('tide', 9);\n</UpdateVariable>`;
-    model.queueReply([told]);
+    const told = `${prose}\n\n<UpdateVariable>\n_.set('tide', 9);\n</UpdateVariable>`;
+    model.queueReply([`<think>nine or ten?</think>\n${told}`]);
     await page.goto(clotho.base + path);
     await sendMessage(page, "When?");
     await waitForReply(page);
     await waitUntil(async () => (await messageTexts(page)).at(-1) === prose, "the prose alone is shown");
-    assert.equal((await readBranch(path)).at(-1).content, told, "the stored reply keeps every byte");
+    const stored = (await readBranch(path)).at(-1);
+    assert.equal(stored.content, told, "the stored reply keeps every byte of its text");
+    assert.equal(stored.reasoning, "nine or ten?", "the thought is its reasoning");
     await page.reload();
     await waitUntil(async () => (await messageTexts(page)).at(-1) === prose, "after a reload too");
     await close();
