@@ -110,7 +110,7 @@ describe("cards of other programs", () => {
     }
     const down = page.locator(".models .problem").filter({ hasText: "down" });
     await down.waitFor();
-    assert.equal((await down.innerText()).trim(), "down 无法列出模型： 连不上模型服务器。");
+    assert.equal((await down.innerText()).trim(), "down 无法列出模型： 连不上模型服务器：连接被拒绝。");
     await close();
   });
 });

@@ -9,6 +9,7 @@ import {
   browser,
   checkAccessibility,
   composer,
+  declineBroughtSettings,
   model,
   extraServers,
   waitForReply,
@@ -47,6 +48,7 @@ describe("connecting a model", () => {
     const { items } = await server.api("GET", "/api/sessions");
     const session = items.find(({ title }) => title === "Night");
     await page.goto(`${server.base}/s/${session.id}`);
+    await declineBroughtSettings(page);
     await sendMessage(page, "Hello.");
     const failure = page.getByRole("group", { name: "The reply failed" });
     await failure.getByText("No model is connected.").waitFor();

@@ -6,7 +6,14 @@ import { describe } from "node:test";
 import { packZip } from "../../static/src/lib/zip.ts";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
 import { sampleFiles, writeFolder, greeting, header, jsonLines, userMessage } from "./support/sillytavern-folder.mjs";
-import { LOAD_ERROR, browser, checkAccessibility, clotho, extraServers } from "./support/setup.mjs";
+import {
+  LOAD_ERROR,
+  browser,
+  checkAccessibility,
+  clotho,
+  declineBroughtSettings,
+  extraServers,
+} from "./support/setup.mjs";
 import { startClotho } from "./support/server.mjs";
 
 const golden = (name) => readFile(new URL(`../fixtures/golden/${name}`, import.meta.url));
@@ -99,6 +106,7 @@ describe("data of another program", () => {
     );
     await report.getByRole("searchbox").fill("Night");
     await report.getByRole("link", { name: "Open “Night”" }).click();
+    await declineBroughtSettings(page);
     await page.locator(".message.last").waitFor();
     assert.equal(await page.locator(".provenance").count(), 0, "what came from a file is no copy of another story");
     await page.locator(".message.last article").focus();

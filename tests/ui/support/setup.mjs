@@ -67,6 +67,13 @@ export async function sendMessage(page, text) {
   await waitUntil(async () => (await composer(page).inputValue()) === "", "the message is taken");
 }
 
+/** Answers the question about the settings that came with a file: none of them is used. */
+export async function declineBroughtSettings(page) {
+  const question = page.getByRole("dialog", { name: "This file brings settings" });
+  await question.getByRole("button", { name: "Use none" }).click();
+  await question.waitFor({ state: "detached" });
+}
+
 /** Presses a button of a message. The buttons appear when the message has the focus. */
 export async function clickMessageButton(message, name) {
   await message.locator("article").focus();

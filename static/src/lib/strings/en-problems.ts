@@ -89,7 +89,8 @@ export default {
   "served.provider_timeout": "The model server did not answer within {seconds} s",
   "served.provider_refused": "The model server refused the request ({status}): {words}",
   "served.provider_refused.bare": "The model server refused the request: {words}",
-  "served.context_too_short": "The prompt is longer than the model’s context ({limit} tokens): {words}",
+  "served.context_too_short":
+    "The prompt is longer than the model’s context ({limit} token): {words}|The prompt is longer than the model’s context ({limit} tokens): {words}",
   "served.context_too_short.bare": "The prompt is longer than the model’s context: {words}",
   "served.provider_rate_limited": "The model server’s rate limit is reached: {words}",
   "served.provider_failed": "The model server failed ({status}): {words}",
