@@ -1,18 +1,24 @@
 //! Consent for the regex scripts of imported cards and presets. It is kept by content: equal scripts are asked about
 //! once, and changed ones again. Scripts without a row run, because their owner wrote them or had them before.
 
+use std::collections::BTreeMap;
+
 use diesel::prelude::*;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use clotho_core::ids::{CharacterId, PresetId, SessionId, UserId};
-use clotho_core::tree::{AllowedScripts, ScriptConsent};
+use clotho_core::tree::{AllowedScripts, RequestedSettings, ScriptConsent};
 
 use super::blobs;
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
 use super::read::StoreReader;
-use super::tables::{characters, presets, script_consents, users};
+use super::tables::{characters, presets, script_consents, sessions, users};
+use super::tree_writes::Actor;
 use super::tx::Tx;
+
+/// The most sessions in which one answer ends the question. The others ask again.
+const MAX_ANSWERED_SESSIONS: i64 = 1_000;
 
 const fn to_column(consent: ScriptConsent) -> i16 {
     match consent {
@@ -167,6 +173,45 @@ impl Tx<'_> {
         Ok(())
     }
 
+    /// Ends the question in sessions of an owner that ask only about scripts of cards, if all of these are answered
+    /// now. The sessions keep their place in lists. After an import of many chats with one card, one answer is enough.
+    ///
+    /// # Errors
+    /// Returns an error if the owner does not exist or the database fails.
+    pub fn apply_script_answers(&mut self, owner: UserId) -> Result<(), WriteError> {
+        let owner_n = self.user_row(owner)?;
+        let waiting: Vec<Vec<u8>> = self.run(|conn| {
+            let own = sessions::table
+                .filter(sessions::owner_n.eq(owner_n))
+                .filter(sessions::trashed.is_null())
+                .filter(sessions::requested.like("{\"scripts\":%"));
+            Ok(own.order(sessions::n.desc()).limit(MAX_ANSWERED_SESSIONS).select(sessions::id).load(conn)?)
+        })?;
+        let mut consents = BTreeMap::new();
+        for id in waiting.iter().filter_map(|id| SessionId::from_slice(id)) {
+            let session = self.session(owner, id)?.session;
+            let asks_only_for = RequestedSettings { scripts: session.requested.scripts, ..Default::default() };
+            let Some(wanted) = session.requested.scripts.filter(|wanted| wanted.card) else { continue };
+            if session.requested != asks_only_for {
+                continue;
+            }
+            let mut is_allowed = true;
+            let mut is_answered = true;
+            for card in &session.cards {
+                let consent = self.run(|conn| card_consent(conn, owner_n, &card.hash, &mut consents))?;
+                is_allowed &= consent == ScriptConsent::Allowed;
+                is_answered &= consent != ScriptConsent::Asked;
+            }
+            if is_answered {
+                let scripts = AllowedScripts { card: is_allowed, preset: wanted.preset };
+                let settings = [("scripts".to_owned(), json!(scripts)), ("requested".to_owned(), Value::Null)];
+                let actor = Actor { user: owner, at: session.updated, expected_leaf: None };
+                self.set_settings(&actor, id, &settings)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the regex scripts of one of an owner's characters as it is stored; `None` if there are none.
     ///
     /// # Errors
@@ -206,6 +251,25 @@ fn consent(conn: &mut Conn, owner_n: i64, scripts: &Value) -> Result<Option<Scri
         .filter(script_consents::hash.eq(hash_of(scripts)));
     let answer: Option<i16> = own.select(script_consents::answer).get_result(conn).optional()?;
     Ok(answer.map(from_column))
+}
+
+/// Returns the consent for the scripts of a card in a session's version, which is read once.
+fn card_consent(
+    conn: &mut Conn,
+    owner_n: i64,
+    hash: &str,
+    known: &mut BTreeMap<String, ScriptConsent>,
+) -> Result<ScriptConsent, StoreError> {
+    if let Some(found) = known.get(hash) {
+        return Ok(*found);
+    }
+    let card: Map<String, Value> = serde_json::from_slice(&blobs::by_hash(conn, hash)?).unwrap_or_default();
+    let found = match card_scripts(&card) {
+        Some(scripts) => consent(conn, owner_n, scripts)?.unwrap_or(ScriptConsent::Allowed),
+        None => ScriptConsent::Allowed,
+    };
+    known.insert(hash.to_owned(), found);
+    Ok(found)
 }
 
 /// Stores the consent for scripts, in place of an earlier one.

@@ -32,8 +32,9 @@ pub fn write_change(
 ) -> Result<(), WriteError> {
     tx.carry_script_consent(caller.0, before, after)?;
     match answer.is_allowed {
-        Some(is_allowed) => tx.answer_for_scripts(caller.0, after, is_allowed),
-        None if answer.ends_question => tx.decline_asked_scripts(caller.0, after),
-        None => Ok(()),
+        Some(is_allowed) => tx.answer_for_scripts(caller.0, after, is_allowed)?,
+        None if answer.ends_question => tx.decline_asked_scripts(caller.0, after)?,
+        None => return Ok(()),
     }
+    tx.apply_script_answers(caller.0)
 }

@@ -124,10 +124,11 @@ pub async fn update(
                 Some(None) => settings.push(("persona".into(), Value::Null)),
                 None => {}
             }
-            if let Some(allowed) = answer {
-                tx.answer_for_session_scripts(caller.0, sid.0, allowed)?;
-            }
-            tx.set_settings(&actor, sid.0, &settings)
+            let Some(allowed) = answer else { return tx.set_settings(&actor, sid.0, &settings) };
+            tx.answer_for_session_scripts(caller.0, sid.0, allowed)?;
+            let op = tx.set_settings(&actor, sid.0, &settings)?;
+            tx.apply_script_answers(caller.0)?;
+            Ok(op)
         })
         .await?;
     let session = load(&app, caller, sid).await?;

@@ -114,6 +114,36 @@ async fn scripts_answered_at_the_character_apply_to_new_sessions() {
 }
 
 #[tokio::test]
+async fn scripts_answered_in_one_session_are_answered_in_the_others_with_the_card() {
+    for is_allowed in [true, false] {
+        let app = TestServer::start().await;
+        let card = import_card(&app, "", &card_file("bear")).await;
+        let first = begin(app, &card).await;
+        let ApiSession { server: app, sid } = begin(first.server, &card).await;
+        let older = format!("/api/sessions/{}", first.sid);
+        assert!(app.get(&older).await["requestedSettings"].is_object(), "both ask");
+        let answer = json!({"regexScripts": {"card": is_allowed, "preset": true}, "requestedSettings": null});
+        patch(&app, &format!("/api/sessions/{sid}"), answer).await;
+        let answered = app.get(&older).await;
+        assert_eq!(answered["requestedSettings"], Value::Null);
+        assert_eq!(answered["regexScripts"], json!({"card": is_allowed, "preset": true}));
+        let listed = app.get("/api/sessions").await;
+        assert_eq!(listed["items"][0]["id"], json!(sid), "the other story keeps its place in the list");
+    }
+}
+
+#[tokio::test]
+async fn scripts_answered_at_the_character_are_answered_in_its_sessions() {
+    let app = TestServer::start().await;
+    let card = import_card(&app, "", &card_file("bear")).await;
+    let play = begin(app, &card).await;
+    patch(&play.server, &format!("/api/characters/{}", id_of(&card)), json!({"regexScripts": true})).await;
+    let answered = play.server.get(&format!("/api/sessions/{}", play.sid)).await;
+    assert_eq!(both(&answered), (&json!({"card": true, "preset": true}), &Value::Null));
+    assert_eq!(sent_text(&play).await, "A bear.");
+}
+
+#[tokio::test]
 async fn scripts_of_trusted_card_run_at_once() {
     let app = TestServer::start().await;
     let card = import_card(&app, "?trust=true", &card_file("bear")).await;
