@@ -79,9 +79,15 @@ impl ProviderClient {
         !self.kind().dialect().is_text_completion()
     }
 
-    /// Returns the prompt as text, if the server completes text.
-    pub fn render_template(&self, request: &Request) -> Option<TemplatedPrompt> {
-        self.kind().dialect().is_text_completion().then(|| self.endpoint().template.render(&request.messages))
+    /// Returns the prompt as text, if the server completes text. The template runs on a thread of its own, because it
+    /// may take two seconds; after that, it is not run again. Needs a tokio runtime.
+    pub async fn render_template(&self, request: &Request) -> Option<TemplatedPrompt> {
+        if !self.kind().dialect().is_text_completion() {
+            return None;
+        }
+        let template = self.endpoint().template.clone();
+        let messages = request.messages.clone();
+        tokio::task::spawn_blocking(move || template.render(&messages)).await.ok()
     }
 
     /// Requests a reply. The request is sent when the stream is first polled and the concurrency limit of its endpoint
@@ -127,8 +133,10 @@ impl ProviderClient {
             .kind()
             .parse_model_lists(&listed)
             .ok_or_else(|| ProviderFailure::InvalidResponse { words: words() })?;
-        if let Some(template) = models.iter().find_map(|model| model.template.as_deref()) {
-            self.endpoint().template.set_server_template(template);
+        if let Some(source) = models.iter().find_map(|model| model.template.clone()) {
+            // Testing it may take seconds.
+            let template = self.endpoint().template.clone();
+            _ = tokio::task::spawn_blocking(move || template.set_server_template(&source)).await;
         }
         Ok(models)
     }

@@ -4,13 +4,14 @@
 //! templates. Fuel bounds its work and memory, and its output size is limited. The engine follows values by recursion,
 //! and a template can nest them as deeply as its fuel allows. It reads chains of operators by recursion too. So a
 //! template is read and runs on a thread of its own, whose stack is large enough for that depth, and whose caller waits
-//! for a limited time.
+//! for a limited time. A template that exceeds it once is not asked again.
 //!
 //! Some templates reject two user messages in a row or system messages in the middle. They get the messages with
 //! alternating roles instead. If that fails too, the caller uses another template.
 
 use std::io;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
@@ -38,7 +39,7 @@ const STACK_PER_FUEL: usize = 1 << 10;
 const READER_STACK: usize = 2 << 20;
 /// Stack for each byte of a source. Each sign of a chain of operators is one level of the reader's recursion.
 const STACK_PER_SOURCE_BYTE: usize = 8 << 10;
-/// How long the caller waits for a template. The fuel ends it later.
+/// How long the caller waits for a template. The fuel ends its thread later.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum output in bytes beyond four times the input.
 const MAX_FRAME: usize = 1 << 20;
@@ -75,6 +76,8 @@ pub struct JinjaTemplate {
     labels: Vec<String>,
     /// Strings that end the model's turn.
     pub stops: Vec<String>,
+    /// Whether it once took longer than [`TIMEOUT`]. Then it fails at once, because each attempt would occupy a core.
+    is_too_slow: AtomicBool,
 }
 
 impl JinjaTemplate {
@@ -89,13 +92,14 @@ impl JinjaTemplate {
         // The engine reads a chain of operators by recursion.
         let stack = READER_STACK.saturating_add(source.len().saturating_mul(STACK_PER_SOURCE_BYTE));
         let own = source.to_owned();
-        let environment = on_own_thread(stack, move || read_source(own))?;
+        let environment = on_own_thread(stack, TIMEOUT, move || read_source(own))?;
         let found =
             MARKER_PATTERN.iter().flat_map(|marks| marks.find_iter(source)).map(|mark| mark.as_str().to_owned());
         let mut marks: Vec<String> = found.collect();
         marks.sort();
         marks.dedup();
-        let new = Self { environment, marks, labels: Vec::new(), stops: Vec::new() };
+        let new =
+            Self { environment, marks, labels: Vec::new(), stops: Vec::new(), is_too_slow: AtomicBool::new(false) };
         let stops = new.detect_stop_strings()?;
         let (labels, turn_marks): (Vec<String>, Vec<String>) =
             new.detect_turn_marks().into_iter().partition(|mark| mark.ends_with(':'));
@@ -156,6 +160,9 @@ impl JinjaTemplate {
 
     /// Renders on a thread of its own. `count`: of messages; `size`: of their texts in bytes.
     fn render_bounded(&self, context: Value, count: usize, size: usize) -> Result<String, String> {
+        if self.is_too_slow.load(Ordering::Relaxed) {
+            return Err(TemplateRunError::TooSlow.to_string());
+        }
         let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let fuel = FUEL + number(count).saturating_mul(MESSAGE_FUEL).saturating_add(number(size / 8));
         let fuel = fuel.min(MAX_FUEL);
@@ -163,12 +170,16 @@ impl JinjaTemplate {
         environment.set_fuel(Some(fuel));
         let remaining = size.saturating_mul(4).saturating_add(MAX_FRAME);
         let stack = usize::try_from(fuel).unwrap_or(usize::MAX).saturating_mul(STACK_PER_FUEL);
-        on_own_thread(stack, move || {
+        let rendered = on_own_thread(stack, TIMEOUT, move || {
             let template = environment.get_template(TEMPLATE_NAME).map_err(|error| error.to_string())?;
             let mut written = BoundedBuffer { bytes: Vec::new(), remaining };
             template.render_captured_to(context, &mut written).map_err(|error| error.to_string())?;
             String::from_utf8(written.bytes).map_err(|error| error.to_string())
-        })
+        });
+        if matches!(rendered, Err(TemplateRunError::TooSlow)) {
+            self.is_too_slow.store(true, Ordering::Relaxed);
+        }
+        Ok(rendered?)
     }
 
     /// Breaks up every marker in a text with a space, so that a message cannot end its turn and speak as somebody else.
@@ -291,20 +302,39 @@ fn fold_system_into_user(in_turns: &[RequestMessage]) -> Vec<RequestMessage> {
     }
 }
 
+/// Why a template gave nothing.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+enum TemplateRunError {
+    #[error("it takes longer than {} seconds", TIMEOUT.as_secs())]
+    TooSlow,
+    /// The engine's words.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<TemplateRunError> for String {
+    fn from(error: TemplateRunError) -> Self {
+        error.to_string()
+    }
+}
+
 /// Runs `work` on a thread with a stack of this size, and waits for it. Unused stack takes no memory. Everything that
 /// `work` owns is dropped there too.
 fn on_own_thread<T: Send + 'static>(
     stack: usize,
+    timeout: Duration,
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
-) -> Result<T, String> {
+) -> Result<T, TemplateRunError> {
     let (send, receive) = mpsc::sync_channel(1);
     let thread = thread::Builder::new().name("chat-template".to_owned()).stack_size(stack);
     let run = move || _ = send.send(work());
-    thread.spawn(run).map_err(|error| format!("there is no thread for it: {error}"))?;
-    receive.recv_timeout(TIMEOUT).map_err(|error| match error {
-        RecvTimeoutError::Timeout => format!("it takes longer than {} seconds", TIMEOUT.as_secs()),
-        RecvTimeoutError::Disconnected => "it failed".to_owned(),
-    })?
+    let no_thread = |error| TemplateRunError::Failed(format!("there is no thread for it: {error}"));
+    thread.spawn(run).map_err(no_thread)?;
+    match receive.recv_timeout(timeout) {
+        Ok(done) => done.map_err(TemplateRunError::Failed),
+        Err(RecvTimeoutError::Timeout) => Err(TemplateRunError::TooSlow),
+        Err(RecvTimeoutError::Disconnected) => Err(TemplateRunError::Failed("it failed".to_owned())),
+    }
 }
 
 /// A buffer with a maximum size.
@@ -468,8 +498,21 @@ mod tests {
 
     #[test]
     fn jinja_template_without_thread_returns_error() {
-        assert_eq!(on_own_thread(1 << 20, || Ok("done".to_owned())), Ok("done".to_owned()));
-        assert!(on_own_thread(1 << 46, || Ok(())).is_err());
+        assert_eq!(on_own_thread(1 << 20, TIMEOUT, || Ok("done".to_owned())), Ok("done".to_owned()));
+        assert!(on_own_thread(1 << 46, TIMEOUT, || Ok(())).is_err());
+    }
+
+    #[test]
+    fn jinja_template_that_was_too_slow_is_not_run_again() {
+        let (_never, waits) = mpsc::channel::<()>();
+        let slow =
+            on_own_thread(1 << 20, Duration::from_millis(1), move || waits.recv().map_err(|gone| gone.to_string()));
+        assert_eq!(slow, Err(TemplateRunError::TooSlow));
+        let template = JinjaTemplate::new(PLAIN).unwrap();
+        let said = [RequestMessage { role: U, name: None, content: "Hi.".into() }];
+        assert!(template.render(&said).is_ok());
+        template.is_too_slow.store(true, Ordering::Relaxed);
+        assert_eq!(template.render(&said).unwrap_err(), "it takes longer than 2 seconds");
     }
 
     #[test]

@@ -97,11 +97,17 @@ pub async fn stream_with_fallback<T>(
     let mut rounds = Vec::new();
     for candidate in fallback.choice.candidates() {
         let mut request = build_request(fallback, candidate);
+        let template = match render_template(writing, candidate, &request).await {
+            Ok(template) => template,
+            Err(stop) => {
+                feed_machine(&parts.storage, &parts.work, writing, machine, stop_event(stop));
+                return None;
+            }
+        };
         // The parameters without tools, which are recorded apart.
         let asked_for = Request { model: request.model.clone(), params: request.params.clone(), ..Request::default() };
         let (params, changes) =
             (candidate.client.wire_params(&asked_for), candidate.client.parameter_changes(&asked_for));
-        let template = candidate.client.render_template(&request).map(|written| template_trace(&written));
         asked(&ModelAttempt { candidate, params, changes, template: template.clone(), skipped: &passed });
         parts.prompts.refresh_if_due(&candidate.client, parts.storage.clock.now());
         if let Some(wire) = tools.as_ref().and_then(|tools| tools.to_wire()) {
@@ -219,6 +225,20 @@ fn append_tool_rounds(request: &mut Request, rounds: &[ToolRound], prompt: usize
         request.params.insert("tool_choice".into(), "none".into());
     }
     request.rounds = rounds.to_vec();
+}
+
+/// Runs the chat template of a text completion server, and returns how the trace tells it. This comes before
+/// everything else that needs the text, because a slow template is left here, and is not run again.
+async fn render_template<T>(
+    writing: &TextGeneration<T>,
+    candidate: &ModelCandidate,
+    request: &Request,
+) -> Result<Option<Value>, StopReason> {
+    tokio::select! {
+        biased;
+        stop = writing.wait_for_stop() => Err(stop),
+        written = candidate.client.render_template(request) => Ok(written.as_ref().map(template_trace)),
+    }
 }
 
 /// Formats a template for the trace.
