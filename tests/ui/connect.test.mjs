@@ -106,6 +106,36 @@ describe("connecting a model", () => {
     await close();
   });
 
+  test("Connect waits for the list of models that is on its way", async () => {
+    const server = await startEmptyServer();
+    const { page, close } = await openPage(browser);
+    let answer;
+    const asked = new Promise((resolve) => {
+      void page.route("**/api/providers/test", async (route) => {
+        const answered = new Promise((done) => {
+          answer = done;
+        });
+        resolve();
+        await answered;
+        await route.continue();
+      });
+    });
+    await page.goto(server.base);
+    await page.getByRole("button", { name: /Connect a model/ }).click();
+    await form(page).getByLabel("Base URL").fill(model.url);
+    await form(page).getByRole("button", { name: "Load models" }).click();
+    await asked;
+    await form(page).getByRole("button", { name: "Connect", exact: true }).click();
+    answer();
+    await form(page).waitFor({ state: "detached" });
+    assert.equal(
+      (await server.api("GET", "/api/providers")).defaultModel,
+      "local/m",
+      "the model of the list is chosen",
+    );
+    await close();
+  });
+
   test("the offer to connect a model stands in one place from the beginning", async () => {
     const server = await startEmptyServer();
     const { page, close } = await openPage(browser);

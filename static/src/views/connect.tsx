@@ -46,6 +46,8 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
   const doing = useSignal<ConnectRequest>("");
   const form = useRef<HTMLFormElement | null>(null);
   const asked = useRef<AbortController | null>(null);
+  const trial = useRef<Promise<void>>(Promise.resolve());
+  const isSaving = useRef(false);
   // The dialog opened before the known servers were loaded, so the form sets the focus itself.
   useLayoutEffect(() => {
     field("usual").focus();
@@ -76,8 +78,11 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
     return known?.hasKey && !field("drop")?.checked ? {} : { key: null };
   };
   const server = () => ({ kind: usual.peek().kind, baseUrl: value("baseUrl") });
-  const tryIt = async (model: string) => {
+  const tryIt = (model: string) => {
     if (!form.current?.reportValidity() || doing.peek()) return;
+    trial.current = ask(model);
+  };
+  const ask = async (model: string) => {
     dropDialogNotices();
     doing.value = model ? "testing" : "looking";
     const asking = (asked.current = new AbortController());
@@ -92,7 +97,11 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
   };
   const save = async (event: Event) => {
     event.preventDefault();
-    if (doing.peek()) return;
+    if (isSaving.current) return;
+    isSaving.current = true;
+    // The list of models may be on its way. The model that it offers is saved too.
+    await trial.current;
+    if (!form.current) return;
     doing.value = "saving";
     const model = value("model");
     const isListed = seen.peek()?.models.some((one) => one.id === model) ?? false;
@@ -105,6 +114,7 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
       ? await changeProvider(known.id, { ...server(), ...key(), models, contextTokens }, first)
       : await connect({ id: value("id"), ...server(), key: value("key") || null, models, contextTokens }, first);
     doing.value = "";
+    isSaving.current = false;
     if (saved) close();
   };
   const wantsKey = usual.value.wantsKey;
