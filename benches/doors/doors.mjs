@@ -4,6 +4,7 @@
 // Each place gets a new server. Memory is the highest resident size during the request minus the size before it, and minus
 // the input. The inputs are as large as the place allows, or of as many small values; they harm nothing. Linux only.
 import { readFile, writeFile } from "node:fs/promises";
+import { Worker } from "node:worker_threads";
 import { startClotho } from "../../tests/ui/support/server.mjs";
 
 const MB = 1 << 20;
@@ -12,7 +13,7 @@ const WANTED = process.argv.slice(2);
 const AT_ONCE = 20;
 
 /** As many values as a document of that size may have. */
-const MOST_VALUES = 195_000;
+const MOST_VALUES = 165_000;
 
 /** A JSON text of `count` small values. */
 const smallValues = (count) => `[${"0,".repeat(count - 1)}0]`;
@@ -38,11 +39,11 @@ const chatLines = (count) =>
 const JSON_TYPE = "application/json";
 /** Each place: its name, its route, and what is handed in. */
 const DOORS = [
-  ["card", "/api/characters/import", JSON_TYPE, () => card({ description: words(MB) })],
+  ["card", "/api/characters/import", JSON_TYPE, () => card({ description: words(MB - 4_000) })],
   ["card of small values", "/api/characters/import", JSON_TYPE, () => card({ extensions: { x: JSON.parse(smallValues(MOST_VALUES)) } })],
   ["lorebook", "/api/lorebooks/import", JSON_TYPE, () => JSON.stringify({ name: "Atlas", entries: bookEntries(5_000) })],
   ["lorebook of small values", "/api/lorebooks/import", JSON_TYPE, () => `{"entries": {"0": {"uid": 0, "key": ["a"], "content": "b", "x": ${smallValues(MOST_VALUES)}}}}`],
-  ["preset", "/api/presets/import?kind=openai", JSON_TYPE, () => JSON.stringify({ prompts: [{ identifier: "main", role: "system", content: words(4 * MB) }], prompt_order: [] })],
+  ["preset", "/api/presets/import?kind=openai", JSON_TYPE, () => JSON.stringify({ prompts: [{ identifier: "main", role: "system", content: words(4 * MB - 4_000) }], prompt_order: [] })],
   ["preset of small values", "/api/presets/import?kind=openai", JSON_TYPE, () => `{"prompts": [], "prompt_order": [], "x": ${smallValues(MOST_VALUES)}}`],
   ["chat", "/api/import?name=Ann.jsonl", JSON_TYPE, () => chatLines(20_000)],
   ["request", "/api/documents", JSON_TYPE, () => JSON.stringify({ collection: "Maps", content: words(60_000) })],
@@ -85,24 +86,48 @@ async function measure(door) {
     const took = performance.now() - began;
     const grown = (await memory(clotho.pid(), "VmHWM")) - before;
     // Twenty at once, while somebody asks whether the server is well.
-    let isOver = false;
-    const waits = [];
-    const watch = (async () => {
-      while (!isOver) {
-        const asked = performance.now();
-        await (await fetch(`${clotho.base}/healthz`)).text();
-        waits.push(performance.now() - asked);
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-    })();
+    const watch = await watchHealth(clotho.base);
     await Promise.all(Array.from({ length: AT_ONCE }, () => handIn(clotho, door, body, headers)));
-    isOver = true;
-    await watch;
+    const slowest = await watch.end();
     const above = Math.max(0, grown - body.length);
-    return [door[0], size(body.length), status, size(above), `${Math.round(took)} ms`, `${Math.round(Math.max(...waits))} ms`];
+    return [door[0], size(body.length), status, size(above), `${Math.round(took)} ms`, `${Math.round(slowest)} ms`];
   } finally {
     await clotho.close();
   }
+}
+
+/** Asks `/healthz` again and again, on a thread of its own: this one is busy with the answers. */
+async function watchHealth(base) {
+  const code = `
+    const { parentPort, workerData } = require("node:worker_threads");
+    let isOver = false;
+    parentPort.once("message", () => (isOver = true));
+    const ask = async () => {
+      const asked = performance.now();
+      await (await fetch(workerData + "/healthz")).text();
+      return performance.now() - asked;
+    };
+    (async () => {
+      await ask();
+      parentPort.postMessage("ready");
+      let slowest = 0;
+      while (!isOver) {
+        slowest = Math.max(slowest, await ask());
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      parentPort.postMessage(slowest);
+      process.exit(0);
+    })();`;
+  const worker = new Worker(code, { eval: true, workerData: base });
+  const next = () => new Promise((resolve) => worker.once("message", resolve));
+  await next();
+  return {
+    end: () => {
+      const slowest = next();
+      worker.postMessage("end");
+      return slowest;
+    },
+  };
 }
 
 const size = (bytes) => (bytes < MB ? `${Math.round(bytes / 1024)} kB` : `${(bytes / MB).toFixed(1)} MB`);

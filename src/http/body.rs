@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use actix_web::dev::Payload;
 use actix_web::http::header;
-use actix_web::{FromRequest, HttpRequest, web};
+use actix_web::{FromRequest, HttpMessage as _, HttpRequest, web};
 use futures_util::StreamExt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::error::Category;
 use serde_path_to_error::{Path, Segment};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::caller::ClientIdentity;
 use super::error::{ApiError, ApiErrorCode};
@@ -26,8 +26,12 @@ use clotho_core::json_scan::{self, JsonBounds, JsonScanError, JsonScanFault};
 /// Largest body that is parsed where it arrives.
 const LARGE_BODY: usize = 64 << 10;
 
-/// How many large bodies are parsed at once. The others wait, so that twenty of them leave time and memory for the rest.
+/// How many requests with a large body are worked on at once. The others wait, so that twenty of them leave time and
+/// memory for the rest.
 static LARGE_BODY_SLOTS: Semaphore = Semaphore::const_new(2);
+
+/// The slot of a request with a large body. It is among the data of the request, and so ends with it.
+struct LargeBodySlot(#[allow(dead_code, reason = "held until the request ends")] SemaphorePermit<'static>);
 
 /// What a body may be and how long it may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +109,6 @@ async fn parse_bytes<T: Send + 'static>(
     if bytes.len() <= LARGE_BODY {
         return parse(&bytes);
     }
-    let _slot = LARGE_BODY_SLOTS.acquire().await.map_err(ApiError::internal)?;
     web::block(move || parse(&bytes)).await.map_err(ApiError::internal)?
 }
 
@@ -158,14 +161,22 @@ pub fn app(request: &HttpRequest) -> Result<&App, ApiError> {
     app.map(|data| data.get_ref()).ok_or_else(|| ApiError::internal("a route without the program"))
 }
 
-/// Reads a body of at most `limit` bytes; of a device that is not paired, of at most 4 kB.
+/// Reads a body of at most `limit` bytes; of a device that is not paired, of at most 4 kB. After a large one, waits
+/// until few other requests with large bodies are worked on.
 ///
 /// # Errors
 /// Returns an error if the body is larger or the connection breaks.
 pub async fn read_bytes(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, ApiError> {
     let limits = BodyLimits::for_caller(ClientIdentity::from_request_extensions(request), limit);
     let late = |_| ApiError::new(ApiErrorCode::Malformed, "the body did not arrive in time");
-    tokio::time::timeout(limits.timeout, read_chunks(request, payload, limits)).await.map_err(late)?
+    let bytes = tokio::time::timeout(limits.timeout, read_chunks(request, payload, limits)).await.map_err(late)??;
+    // The body of a request with an idempotency key is read twice.
+    let has_slot = request.extensions().contains::<LargeBodySlot>();
+    if bytes.len() > LARGE_BODY && !has_slot {
+        let slot = LARGE_BODY_SLOTS.acquire().await.map_err(ApiError::internal)?;
+        request.extensions_mut().insert(LargeBodySlot(slot));
+    }
+    Ok(bytes)
 }
 
 async fn read_chunks(request: &HttpRequest, mut payload: Payload, limits: BodyLimits) -> Result<Vec<u8>, ApiError> {

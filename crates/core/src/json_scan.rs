@@ -21,7 +21,7 @@ pub struct JsonBounds {
 impl JsonBounds {
     /// For files and for responses of model servers. The depth is that of the parser. A document is held up to three
     /// times while it is stored and sent back, so three times this memory is what a request may cost.
-    pub const DOCUMENT: Self = Self { depth: 127, memory: 20 << 20, growth: 4 };
+    pub const DOCUMENT: Self = Self { depth: 127, memory: 16 << 20, growth: 4 };
 
     /// For chats of other programs, which are imported one after the other. A message can have as much structure as text.
     pub const CHAT: Self = Self { memory: 64 << 20, ..Self::DOCUMENT };

@@ -27,6 +27,19 @@ async fn child_count(play: &ApiSession, parent: &str) -> usize {
     play.get(&format!("node/{parent}")).await["childrenIds"].as_array().unwrap().len()
 }
 
+/// Few requests with large bodies are worked on at once. Those with a key read theirs twice, and must not wait for
+/// each other.
+#[tokio::test]
+async fn idempotency_key_of_many_large_bodies_answers_all() {
+    let app = TestServer::start().await;
+    let card = json!({"name": "Rin", "description": "The map is not finished. ".repeat(4_000)});
+    let create = |n: usize| {
+        app.request("POST", "/api/characters").json(&card).header("idempotency-key", &format!("large-{n}")).send()
+    };
+    let answers = futures_util::future::join_all((0..8).map(create)).await;
+    assert!(answers.iter().all(|answer| answer.status == 201));
+}
+
 #[tokio::test]
 async fn idempotency_key_repeat_replays_first_answer() {
     let play = ApiSession::start().await;
