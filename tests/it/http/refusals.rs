@@ -196,7 +196,7 @@ async fn json_with_too_many_values_returns_too_large() {
     let ask = app.request("POST", "/api/documents").bytes(body.as_bytes(), "application/json");
     let error = ask.send().await.expect_error("too_large");
     let (limit, field) = (error["details"]["limit"].clone(), error["details"]["field"].as_str().unwrap().to_owned());
-    let megabytes = 20 + ((4 * body.len()) >> 20);
+    let megabytes = 16 + ((4 * body.len()) >> 20);
     assert_eq!(limit, megabytes << 20, "{error}");
     assert!(field.starts_with("metadata.a["), "{error}");
     assert_eq!(app.get("/api/documents").await["items"], json!([]));
