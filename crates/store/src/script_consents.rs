@@ -265,7 +265,8 @@ fn card_consent(
     }
     let card: Map<String, Value> = serde_json::from_slice(&blobs::by_hash(conn, hash)?).unwrap_or_default();
     let found = match card_scripts(&card) {
-        Some(scripts) => consent(conn, owner_n, scripts)?.unwrap_or(ScriptConsent::Allowed),
+        // Scripts that nobody asked about run elsewhere, but a session that waits may bring a stranger's version of them.
+        Some(scripts) => consent(conn, owner_n, scripts)?.unwrap_or(ScriptConsent::Asked),
         None => ScriptConsent::Allowed,
     };
     known.insert(hash.to_owned(), found);

@@ -27,7 +27,7 @@ addEnglish(plugins);
 addEnglish(words);
 
 /** One thing that the file asks for. */
-interface Wish {
+interface RequestedItem {
   /** The name by which it is accepted. */
   name: string;
   title: string;
@@ -43,7 +43,7 @@ export function RequestedSettings() {
   if (!requested) return modal(<p class="aside">{t("requested.none")}</p>);
   if (found === null) return modal(<LoadingRows rows={3} />);
   if (found instanceof ApiError) return modal(<QueryError error={found} />);
-  return modal(<Question wishes={wishesOf(requested, found.all, found.presetName)} onAnswer={answerForSession} />);
+  return modal(<Question items={itemsOf(requested, found.all, found.presetName)} onAnswer={answerForSession} />);
 }
 
 /** The question about the regex scripts inside an imported preset. */
@@ -53,11 +53,11 @@ export function PresetScripts({ presetId, back }: { presetId: Id; back: Dialog |
   if (found === null) return modal(<LoadingRows rows={3} />);
   if (found instanceof ApiError) return modal(<QueryError error={found} />);
   const hint = `${t("requested.scriptsHint")} ${new Intl.ListFormat(locale.value).format(found.scripts)}`;
-  const wish: Wish = { name: "regexScripts", title: t("requested.scriptsOf", { name: found.name }), hint };
+  const item: RequestedItem = { name: "regexScripts", title: t("requested.scriptsOf", { name: found.name }), hint };
   const answer = async (accepted: Set<string>) => {
     if (await answerPresetScripts(presetId, accepted.has("regexScripts"))) openDialog(back);
   };
-  return modal(<Question wishes={[wish]} onAnswer={answer} />);
+  return modal(<Question items={[item]} onAnswer={answer} />);
 }
 
 async function answerForSession(accepted: Set<string>) {
@@ -66,7 +66,7 @@ async function answerForSession(accepted: Set<string>) {
   if (!askForRequestedSettings()) void askForPermissions();
 }
 
-function Question({ wishes, onAnswer }: { wishes: Wish[]; onAnswer: (accepted: Set<string>) => Promise<void> }) {
+function Question({ items, onAnswer }: { items: RequestedItem[]; onAnswer: (accepted: Set<string>) => Promise<void> }) {
   const busy = useRef(false);
   const answer = async (accepted: Set<string>) => {
     if (busy.current) return;
@@ -77,13 +77,13 @@ function Question({ wishes, onAnswer }: { wishes: Wish[]; onAnswer: (accepted: S
   const submit = (event: Event) => {
     event.preventDefault();
     const form = new FormData(event.target as HTMLFormElement);
-    void answer(new Set(wishes.filter(({ name }) => form.has(name)).map(({ name }) => name)));
+    void answer(new Set(items.filter(({ name }) => form.has(name)).map(({ name }) => name)));
   };
   return (
     <form onSubmit={submit}>
       <p class="aside">{t("requested.text")}</p>
-      {wishes.map((wish) => (
-        <WishRow key={wish.name} {...wish} />
+      {items.map((item) => (
+        <RequestedItemRow key={item.name} {...item} />
       ))}
       <div class="actions">
         <button type="button" onClick={() => void answer(new Set())}>
@@ -97,7 +97,7 @@ function Question({ wishes, onAnswer }: { wishes: Wish[]; onAnswer: (accepted: S
   );
 }
 
-const WishRow = ({ name, title, hint, isImpossible = false }: Wish) => (
+const RequestedItemRow = ({ name, title, hint, isImpossible = false }: RequestedItem) => (
   <label class="check">
     <input type="checkbox" name={name} disabled={isImpossible} />
     <span>
@@ -108,36 +108,36 @@ const WishRow = ({ name, title, hint, isImpossible = false }: Wish) => (
 );
 
 /** Returns what the file asks for, in the order of the question. */
-function wishesOf(requested: Requested, all: PluginInfo[], presetName: string): Wish[] {
+function itemsOf(requested: Requested, all: PluginInfo[], presetName: string): RequestedItem[] {
   const { model, valuesModel, params, presetId, regexScripts, recall, summaries, grants = {} } = requested;
   const has = (id: string) => chatModels.value.some((one) => one.id === id) || id.startsWith("plugin:");
-  const modelWish = (name: "model" | "valuesModel", id: string): Wish => ({
+  const modelItem = (name: "model" | "valuesModel", id: string): RequestedItem => ({
     name,
     title: t(`requested.${name}`, { name: id }),
     hint: has(id) ? "" : t("requested.missing"),
     isImpossible: !has(id),
   });
-  const wishes: (Wish | null)[] = [
-    model ? modelWish("model", model) : null,
-    valuesModel ? modelWish("valuesModel", valuesModel) : null,
+  const items: (RequestedItem | null)[] = [
+    model ? modelItem("model", model) : null,
+    valuesModel ? modelItem("valuesModel", valuesModel) : null,
     params ? { name: "params", title: t("requested.params"), hint: parametersText(params) } : null,
     presetId ? { name: "presetId", title: t("requested.preset"), hint: presetName } : null,
     regexScripts ? { name: "regexScripts", title: t("requested.scripts"), hint: t("requested.scriptsHint") } : null,
     recall ? { name: "recall", title: t("requested.recall"), hint: t("requested.recallHint") } : null,
-    summaries ? summariesWish(summaries.model ?? null, has) : null,
-    ...Object.entries(grants).map(([plugin, names]) => grantsWish(plugin, names, all)),
+    summaries ? summariesItem(summaries.model ?? null, has) : null,
+    ...Object.entries(grants).map(([plugin, names]) => grantsItem(plugin, names, all)),
   ];
-  return wishes.filter((wish) => wish !== null);
+  return items.filter((item) => item !== null);
 }
 
-function summariesWish(model: string | null, has: (id: string) => boolean): Wish {
+function summariesItem(model: string | null, has: (id: string) => boolean): RequestedItem {
   const by = model ? t("requested.summariesBy", { name: model }) : t("requested.summariesHint");
   const isImpossible = model !== null && !has(model);
   const hint = isImpossible ? `${by} ${t("requested.missing")}` : by;
   return { name: "summaries", title: t("requested.summaries"), hint, isImpossible };
 }
 
-function grantsWish(plugin: string, names: string[], all: PluginInfo[]): Wish {
+function grantsItem(plugin: string, names: string[], all: PluginInfo[]): RequestedItem {
   const info = all.find(({ id }) => id === plugin);
   const words = names.map((name) => info?.permissions?.find((one) => one.name === name)?.words ?? name);
   return {
