@@ -439,7 +439,8 @@ impl Tx<'_> {
         Ok(self.update_row(|conn| update(sessions::table, whole, sessions::n.eq(incoming.n)).execute(conn))?)
     }
 
-    /// Adds cards that do not exist here to the owner's library, in the version of the session.
+    /// Adds cards that do not exist here to the owner's library, in the version of the session. Asks about the scripts of
+    /// every card of a file that is not trusted: the version of a known character may have other ones.
     fn import_cards(
         &mut self,
         owner: UserId,
@@ -449,11 +450,13 @@ impl Tx<'_> {
     ) -> Result<(), WriteError> {
         for (id, hash) in &line.cards {
             let same = characters::table.filter(characters::id.eq(id.as_bytes().to_vec())).select(characters::n);
-            if self.run(|conn| Ok(same.get_result::<i64>(conn).optional()?))?.is_none() {
-                let card = self.run(|conn| card(conn, hash))?;
-                if consent != ImportConsent::Given {
-                    self.ask_for_scripts(owner, card_scripts(&card), None)?;
-                }
+            let is_known = self.run(|conn| Ok(same.get_result::<i64>(conn).optional()?))?.is_some();
+            let card = self.run(|conn| card(conn, hash))?;
+            if consent != ImportConsent::Given {
+                let known = self.stored_card_scripts(owner, *id)?;
+                self.ask_for_scripts(owner, card_scripts(&card), known.as_ref())?;
+            }
+            if !is_known {
                 self.put_character(owner, &LibraryItem { id: *id, card, created: at, updated: at })?;
             }
         }

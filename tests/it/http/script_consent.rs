@@ -1,7 +1,7 @@
 //! The regex scripts of an imported card or preset are kept, and run only after their owner allows them.
 
 use super::api_session::ApiSession;
-use super::session_transfer::export_session;
+use super::session_transfer::{export_session, import_session, start_unrelated_server};
 use super::*;
 
 fn scripts(replacement: &str) -> Value {
@@ -226,4 +226,30 @@ async fn scripts_of_imported_preset_wait_for_an_answer() {
     assert_eq!(import("").await["regexScripts"], true);
     patch(&play.server, &path, json!({"regexScripts": false})).await;
     assert_eq!(import("?trust=true").await["regexScripts"], true);
+}
+
+/// An untrusted session with another version of a known character stays off when other scripts are allowed.
+#[tokio::test]
+async fn scripts_of_imported_version_of_known_character_wait_on() {
+    let theirs = TestServer::start().await;
+    let extensions = json!({"extensions": {"regex_scripts": scripts("bear")}});
+    let fields = json!({"name": "Rin", "firstMessage": "Hello.", "metadata": extensions});
+    let character = json!({"id": theirs.create_character(&fields).await});
+    let scripted = begin(theirs, &character).await;
+    let file = export_session(&scripted.server, &scripted.sid).await.body;
+    let path = format!("/api/characters/{}", id_of(&character));
+    patch(&scripted.server, &path, json!({"metadata": {"extensions": null}})).await;
+    let plain = begin(scripted.server, &character).await;
+    let plain = export_session(&plain.server, &plain.sid).await.body;
+    let app = start_unrelated_server().await;
+    import_session(&app, &plain).await;
+    let import = app.request("POST", "/api/sessions/import").bytes(&file, "application/zstd").send().await.expect(202);
+    let job = app.wait_for_job(import["jobId"].as_str().unwrap()).await;
+    let sid = job["result"]["sessionId"].as_str().unwrap().to_owned();
+    let asks = app.get(&format!("/api/sessions/{sid}")).await;
+    assert_eq!(both(&asks).0, &json!({"card": false, "preset": false}));
+    assert!(asks["requestedSettings"]["regexScripts"].is_object(), "{asks}");
+    let other = import_card(&app, "", &card_file("lynx")).await;
+    patch(&app, &format!("/api/characters/{}", id_of(&other)), json!({"regexScripts": true})).await;
+    assert_eq!(app.get(&format!("/api/sessions/{sid}")).await["requestedSettings"], asks["requestedSettings"]);
 }
