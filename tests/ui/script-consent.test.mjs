@@ -45,6 +45,7 @@ describe("regex scripts of imported files", () => {
     const path = await createSession({ characterIds: [id] });
     const { page, close } = await openSession(path);
     await question(page).waitFor();
+    await question(page).getByText("Loud sea").waitFor();
     await checkAccessibility(page, "the scripts of an imported card");
     await page.getByText("The sea is quiet.").first().waitFor();
     await question(page)

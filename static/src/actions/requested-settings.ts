@@ -3,7 +3,7 @@ import { scriptsChanged } from "../model/display-scripts.ts";
 import { plugins } from "../net/workshop.ts";
 import { dialog, openDialog } from "../model/page.ts";
 import * as store from "../model/session-store.ts";
-import { preset } from "../net/presets.ts";
+import { preset, scriptsOf } from "../net/presets.ts";
 import * as api from "../net/requested-settings.ts";
 import { setPlugins } from "../net/session-plugins.ts";
 import { readModelsAndPlugins } from "./library.ts";
@@ -21,14 +21,19 @@ export function askForRequestedSettings() {
   return asks;
 }
 
-/** What the question needs to be understood: the plugins of this server, and the name of the preset if it exists. */
-export async function readRequestContext(requested: RequestedSettings) {
-  const [all, found] = await Promise.all([
+/**
+ * What the question needs to be understood: the plugins of this server, the name of the preset if it exists, and the
+ * names of the scripts that would run.
+ */
+export async function readRequestContext(sid: Id, requested: RequestedSettings) {
+  const [all, found, scripts] = await Promise.all([
     plugins(),
     requested.presetId ? preset(requested.presetId).catch(() => null) : null,
+    requested.regexScripts ? scriptsOf(sid).catch(() => []) : [],
     readModelsAndPlugins(),
   ]);
-  return { all, presetName: found?.name ?? "" };
+  const brought = scripts.filter(({ scope }) => scope !== "global").map(({ name }) => name.trim());
+  return { all, presetName: found?.name ?? "", scripts: shownNames(brought) };
 }
 
 /** Reads the name of a preset, and the names of the regex scripts inside it. */
@@ -41,8 +46,11 @@ export async function readPresetScripts(id: Id) {
 function scriptNames(extensions: Unchecked): string[] {
   const scripts: Unchecked = extensions?.regex_scripts;
   const names = Array.isArray(scripts) ? scripts.map((script) => String(script?.scriptName ?? "").trim()) : [];
-  return names.filter(Boolean).slice(0, MAX_NAMES);
+  return shownNames(names);
 }
+
+/** Returns the names that a question shows: the first ones, without empty ones and repetitions. */
+const shownNames = (names: string[]) => [...new Set(names)].filter(Boolean).slice(0, MAX_NAMES);
 
 /** Answers whether the scripts inside a preset may run. Returns whether the answer is saved. */
 export async function answerPresetScripts(id: Id, isAllowed: boolean) {

@@ -26,6 +26,8 @@ import type { ComponentChildren } from "../../vendor/preact.js";
 addEnglish(plugins);
 addEnglish(words);
 
+type RequestContext = Awaited<ReturnType<typeof readRequestContext>>;
+
 /** One thing that the file asks for. */
 interface RequestedItem {
   /** The name by which it is accepted. */
@@ -37,13 +39,13 @@ interface RequestedItem {
 }
 
 export function RequestedSettings() {
-  const requested = session.value?.requestedSettings;
-  const found = useQuery(() => readRequestContext(requested ?? {}), `requested ${session.value?.id}`);
+  const { id = "", requestedSettings: requested } = session.value ?? {};
+  const found = useQuery(() => readRequestContext(id, requested ?? {}), `requested ${id}`);
   const modal = (inside: ComponentChildren) => <Modal title={t("requested.title")}>{inside}</Modal>;
   if (!requested) return modal(<p class="aside">{t("requested.none")}</p>);
   if (found === null) return modal(<LoadingRows rows={3} />);
   if (found instanceof ApiError) return modal(<QueryError error={found} />);
-  return modal(<Question items={itemsOf(requested, found.all, found.presetName)} onAnswer={answerForSession} />);
+  return modal(<Question items={itemsOf(requested, found)} onAnswer={answerForSession} />);
 }
 
 /** The question about the regex scripts inside an imported preset. */
@@ -52,8 +54,8 @@ export function PresetScripts({ presetId, back }: { presetId: Id; back: Dialog |
   const modal = (inside: ComponentChildren) => <Modal title={t("requested.title")}>{inside}</Modal>;
   if (found === null) return modal(<LoadingRows rows={3} />);
   if (found instanceof ApiError) return modal(<QueryError error={found} />);
-  const hint = `${t("requested.scriptsHint")} ${new Intl.ListFormat(locale.value).format(found.scripts)}`;
-  const item: RequestedItem = { name: "regexScripts", title: t("requested.scriptsOf", { name: found.name }), hint };
+  const title = t("requested.scriptsOf", { name: found.name });
+  const item: RequestedItem = { name: "regexScripts", title, hint: scriptsHint(found.scripts) };
   const answer = async (accepted: Set<string>) => {
     if (await answerPresetScripts(presetId, accepted.has("regexScripts"))) openDialog(back);
   };
@@ -108,7 +110,8 @@ const RequestedItemRow = ({ name, title, hint, isImpossible = false }: Requested
 );
 
 /** Returns what the file asks for, in the order of the question. */
-function itemsOf(requested: Requested, all: PluginInfo[], presetName: string): RequestedItem[] {
+function itemsOf(requested: Requested, context: RequestContext): RequestedItem[] {
+  const { all, presetName, scripts } = context;
   const { model, valuesModel, params, presetId, regexScripts, recall, summaries, grants = {} } = requested;
   const has = (id: string) => chatModels.value.some((one) => one.id === id) || id.startsWith("plugin:");
   const modelItem = (name: "model" | "valuesModel", id: string): RequestedItem => ({
@@ -122,13 +125,17 @@ function itemsOf(requested: Requested, all: PluginInfo[], presetName: string): R
     valuesModel ? modelItem("valuesModel", valuesModel) : null,
     params ? { name: "params", title: t("requested.params"), hint: parametersText(params) } : null,
     presetId ? { name: "presetId", title: t("requested.preset"), hint: presetName } : null,
-    regexScripts ? { name: "regexScripts", title: t("requested.scripts"), hint: t("requested.scriptsHint") } : null,
+    regexScripts ? { name: "regexScripts", title: t("requested.scripts"), hint: scriptsHint(scripts) } : null,
     recall ? { name: "recall", title: t("requested.recall"), hint: t("requested.recallHint") } : null,
     summaries ? summariesItem(summaries.model ?? null, has) : null,
     ...Object.entries(grants).map(([plugin, names]) => grantsItem(plugin, names, all)),
   ];
   return items.filter((item) => item !== null);
 }
+
+/** Says what scripts do, and names them. */
+const scriptsHint = (names: string[]) =>
+  `${t("requested.scriptsHint")} ${new Intl.ListFormat(locale.value).format(names)}`.trim();
 
 function summariesItem(model: string | null, has: (id: string) => boolean): RequestedItem {
   const by = model ? t("requested.summariesBy", { name: model }) : t("requested.summariesHint");
