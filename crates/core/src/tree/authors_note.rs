@@ -40,12 +40,8 @@ impl NotePlacement {
     }
 
     /// Returns the number used in SillyTavern chats.
-    const fn sillytavern_code(self) -> u8 {
-        match self {
-            Self::AfterMain => 0,
-            Self::InChat => 1,
-            Self::BeforeMain => 2,
-        }
+    fn sillytavern_code(self) -> u32 {
+        PLACES.iter().find(|(_, place, _)| *place == self).map_or(1, |(code, ..)| *code)
     }
 }
 
@@ -132,17 +128,9 @@ impl AuthorsNote {
         let text = metadata.get("note_prompt").and_then(Value::as_str).filter(|text| !text.trim().is_empty())?;
         let note = Self {
             text: text.to_owned(),
-            place: match said("note_position") {
-                Some(0) => NotePlacement::AfterMain,
-                Some(2) => NotePlacement::BeforeMain,
-                _ => NotePlacement::InChat,
-            },
+            place: chosen(metadata.get("note_position"), &PLACES).unwrap_or(NotePlacement::InChat),
             depth: number("note_depth", own.depth, MAX_DEPTH),
-            role: match said("note_role") {
-                Some(1) => Role::User,
-                Some(2) => Role::Assistant,
-                _ => Role::System,
-            },
+            role: chosen(metadata.get("note_role"), &ROLES).unwrap_or(Role::System),
             every: number("note_interval", own.every, MAX_INTERVAL),
             is_for_lore: false,
         };
@@ -151,11 +139,7 @@ impl AuthorsNote {
 
     /// Returns the same settings for the header of a SillyTavern chat.
     pub fn to_chat_metadata(&self) -> [(&'static str, Value); 5] {
-        let role = match self.role {
-            Role::System => 0,
-            Role::User => 1,
-            Role::Assistant => 2,
-        };
+        let role = ROLES.iter().find(|(_, role, _)| *role == self.role).map_or(0, |(code, ..)| *code);
         [
             ("note_prompt", self.text.as_str().into()),
             ("note_interval", self.every.into()),
@@ -166,10 +150,45 @@ impl AuthorsNote {
     }
 }
 
-/// Parses a whole number, which other programs also write as a text.
+/// Words for a choice, in lower case and without separators.
+type Words = &'static [&'static str];
+
+/// The roles of a note: their numbers in SillyTavern chats, and the words that other tools write there.
+const ROLES: [(u32, Role, Words); 3] = [
+    (0, Role::System, &["system"]),
+    (1, Role::User, &["user", "human"]),
+    (2, Role::Assistant, &["assistant", "ai", "bot", "model", "char", "character"]),
+];
+
+/// The places of a note: their numbers in SillyTavern chats, and words for them.
+const PLACES: [(u32, NotePlacement, Words); 3] = [
+    (0, NotePlacement::AfterMain, &["aftermain", "inprompt", "afterscenario", "after"]),
+    (1, NotePlacement::InChat, &["inchat", "atdepth"]),
+    (2, NotePlacement::BeforeMain, &["beforemain", "beforeprompt", "beforescenario", "before"]),
+];
+
+/// Returns the choice that a value names, as a number in any form or as a word.
+fn chosen<T: Copy>(value: Option<&Value>, choices: &[(u32, T, Words)]) -> Option<T> {
+    let value = value?;
+    let code = parse_whole_number(value);
+    let word = value.as_str().map(|text| text.to_lowercase().replace([' ', '_', '-'], "")).unwrap_or_default();
+    let is_named = |choice: &&(u32, T, Words)| code == Some(choice.0) || choice.2.contains(&word.trim());
+    choices.iter().find(is_named).map(|(_, choice, _)| *choice)
+}
+
+/// Parses a whole number, which other programs also write as a text (`"4"`) or with a fraction of zero (`4.0`).
 fn parse_whole_number(value: &Value) -> Option<u32> {
-    let number = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())?;
-    Some(u32::try_from(number).unwrap_or(u32::MAX))
+    let text = match value {
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.trim().to_owned(),
+        _ => return None,
+    };
+    let whole = text.split_once('.').filter(|(_, rest)| rest.bytes().all(|byte| byte == b'0'));
+    let digits = whole.map_or(text.as_str(), |(digits, _)| digits);
+    let digits = digits.strip_prefix('+').unwrap_or(digits);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    // More digits than a number holds are more than any bound.
+    is_number.then(|| digits.parse().unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]
@@ -205,12 +224,53 @@ mod tests {
         let note = read(json!({"note_prompt": "dark"})).unwrap();
         assert_eq!(note, AuthorsNote { text: "dark".into(), ..AuthorsNote::default() });
         let odd =
-            json!({"note_prompt": "dark", "note_depth": "2", "note_position": 9, "note_interval": 4e9, "note_role": 1});
+            json!({"note_prompt": "dark", "note_depth": "2", "note_position": 9, "note_interval": 1.5, "note_role": 1});
         let note = read(odd).unwrap();
         assert_eq!((note.depth, note.place, note.role), (2, NotePlacement::InChat, Role::User));
         assert_eq!(note.every, 1, "a number that is no whole one says nothing");
         assert_eq!(read(json!({"note_prompt": " ", "note_depth": 2})), None);
         assert_eq!(read(json!({"note_depth": 2})), None);
+    }
+
+    #[test]
+    fn authors_note_chat_header_values_in_any_form_are_read() {
+        let read = |key: &str, value: &Value| {
+            let header = json!({"note_prompt": "dark", key: value});
+            AuthorsNote::from_chat_metadata(header.as_object().unwrap()).unwrap()
+        };
+        for (value, role) in [
+            (json!("system"), Role::System),
+            (json!("User"), Role::User),
+            (json!(" ASSISTANT "), Role::Assistant),
+            (json!("2"), Role::Assistant),
+            (json!(2.0), Role::Assistant),
+            (json!("1.0"), Role::User),
+            (json!("narrator"), Role::System),
+            (json!(-1), Role::System),
+            (json!([1]), Role::System),
+        ] {
+            assert_eq!(read("note_role", &value).role, role, "{value}");
+        }
+        for (value, number) in
+            [(json!("7"), 7), (json!(7.0), 7), (json!(" +7 "), 7), (json!("7.00"), 7), (json!("99999999999"), 10_000)]
+        {
+            let (depth, every) = (read("note_depth", &value).depth, read("note_interval", &value).every);
+            assert_eq!((depth, every), (number, number), "{value}");
+        }
+        for value in
+            [json!("deep"), json!(""), json!("-3"), json!(-3), json!("1.5"), json!(true), json!({}), json!(".0")]
+        {
+            let (depth, every) = (read("note_depth", &value).depth, read("note_interval", &value).every);
+            assert_eq!((depth, every), (4, 1), "{value}");
+        }
+        for (value, place) in [
+            (json!("0"), NotePlacement::AfterMain),
+            (json!("before_prompt"), NotePlacement::BeforeMain),
+            (json!("In-chat"), NotePlacement::InChat),
+            (json!("above"), NotePlacement::InChat),
+        ] {
+            assert_eq!(read("note_position", &value).place, place, "{value}");
+        }
     }
 
     /// An interval of 1 is always due, n with every nth user message, 0 never.
