@@ -22,8 +22,12 @@ pub fn compose_letters(first: char, second: char) -> Option<char> {
     CanonicalCompositionBorrowed::new().compose(first, second)
 }
 
-/// Returns the usual form of a character: full width as narrow, half-width kana as wide. Itself if it has none.
+/// Returns the usual form of a character: full width as narrow, half-width kana as wide, and the digits of any script as
+/// those of ASCII. Itself if it has none.
 pub fn usual_form(c: char) -> char {
+    if let Some(digit) = ascii_digit(c) {
+        return digit;
+    }
     let may_have_one = matches!(c, '\u{2e80}'..='\u{2fdf}' | '\u{f900}'..='\u{faff}' | '\u{fe30}'..='\u{ffef}'
         | '\u{2f800}'..='\u{2fa1f}');
     if !may_have_one {
@@ -36,10 +40,93 @@ pub fn usual_form(c: char) -> char {
     }
 }
 
+/// The zeros of all scripts with decimal digits, in order. Their other digits follow them (Unicode 16, category Nd).
+const ZEROS: [char; 65] = [
+    '\u{660}',
+    '\u{6f0}',
+    '\u{7c0}',
+    '\u{966}',
+    '\u{9e6}',
+    '\u{a66}',
+    '\u{ae6}',
+    '\u{b66}',
+    '\u{be6}',
+    '\u{c66}',
+    '\u{ce6}',
+    '\u{d66}',
+    '\u{de6}',
+    '\u{e50}',
+    '\u{ed0}',
+    '\u{f20}',
+    '\u{1040}',
+    '\u{1090}',
+    '\u{17e0}',
+    '\u{1810}',
+    '\u{1946}',
+    '\u{19d0}',
+    '\u{1a80}',
+    '\u{1a90}',
+    '\u{1b50}',
+    '\u{1bb0}',
+    '\u{1c40}',
+    '\u{1c50}',
+    '\u{a620}',
+    '\u{a8d0}',
+    '\u{a900}',
+    '\u{a9d0}',
+    '\u{a9f0}',
+    '\u{aa50}',
+    '\u{abf0}',
+    '\u{ff10}',
+    '\u{104a0}',
+    '\u{10d30}',
+    '\u{11066}',
+    '\u{110f0}',
+    '\u{11136}',
+    '\u{111d0}',
+    '\u{112f0}',
+    '\u{11450}',
+    '\u{114d0}',
+    '\u{11650}',
+    '\u{116c0}',
+    '\u{11730}',
+    '\u{118e0}',
+    '\u{11950}',
+    '\u{11c50}',
+    '\u{11d50}',
+    '\u{11da0}',
+    '\u{16a60}',
+    '\u{16ac0}',
+    '\u{16b50}',
+    '\u{1d7ce}',
+    '\u{1d7d8}',
+    '\u{1d7e2}',
+    '\u{1d7ec}',
+    '\u{1d7f6}',
+    '\u{1e140}',
+    '\u{1e2f0}',
+    '\u{1e950}',
+    '\u{1fbf0}',
+];
+
+/// Returns the ASCII digit for a decimal digit of another script; `None` for all other characters.
+fn ascii_digit(c: char) -> Option<char> {
+    // Most characters of a text, and none of these is a digit of another script.
+    if c < '\u{660}' || ('\u{2000}'..'\u{a620}').contains(&c) || ('\u{ac00}'..'\u{ff10}').contains(&c) {
+        return None;
+    }
+    let before = ZEROS.partition_point(|zero| *zero <= c).checked_sub(1)?;
+    let value = u32::from(c) - u32::from(*ZEROS.get(before)?);
+    char::from_digit(value, 10)
+}
+
 /// Calls `push` with the letters and digits of a character, in lower case and without marks.
 pub fn push_base_letters(c: char, mut push: impl FnMut(char)) {
     if c.is_ascii() {
         return push(c.to_ascii_lowercase());
+    }
+    if let Some(digit) = ascii_digit(c) {
+        return push(digit);
     }
     let parts = || DecomposingNormalizerBorrowed::new_nfkd().normalize_iter(once(c)).filter(|part| !is_mark(*part));
     // `½` is no 12 and `㈠` no bracket.
@@ -84,7 +171,8 @@ pub const fn is_unspaced(c: char) -> bool {
         | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Returns a text in which case, width, ligatures, and forms of apostrophes, quotation marks and dashes do not count.
+/// Returns a text in which case, width, ligatures, scripts of digits, and forms of apostrophes, quotation marks and
+/// dashes do not count.
 ///
 /// Accents count, however they are encoded. Characters without a shape, such as soft hyphens, are left out.
 pub fn fold_text(text: &str) -> String {
@@ -114,6 +202,12 @@ pub fn fold_quotes(text: &str) -> String {
     ComposingNormalizerBorrowed::new_nfc().normalize(&plain).into_owned()
 }
 
+/// Returns whether a character is an apostrophe or a quotation mark in any form, also one that Unicode counts as a letter,
+/// such as the okina of Hawaiian.
+pub const fn is_quote(c: char) -> bool {
+    matches!(c, '\'' | '"') || usual_quote(c).is_some()
+}
+
 /// Returns the ASCII form of an apostrophe or quotation mark; `None` for other characters.
 const fn usual_quote(c: char) -> Option<char> {
     match c {
@@ -130,12 +224,15 @@ const fn usual_quote(c: char) -> Option<char> {
         | '＇'
         | '｀'
         | '\u{2b9}'
-        | '\u{2bb}'..='\u{2bd}'
+        | '\u{2bb}'..='\u{2bf}'
         | '\u{2c8}'
         | '\u{2ca}'
         | '\u{2cb}'
         | '\u{55a}'
         | '\u{5f3}'
+        | '\u{7f4}'
+        | '\u{7f5}'
+        | '\u{a78b}'
         | '\u{a78c}' => Some('\''),
         '“' | '”' | '„' | '‟' | '″' | '‶' | '«' | '»' | '＂' | '〝' | '〞' | '〟' | '\u{2ba}' | '\u{2ee}'
         | '\u{5f4}' => Some('"'),
@@ -153,6 +250,9 @@ fn push_folded(c: char, folded: &mut String) {
     }
     if let Some(quote) = usual_quote(c) {
         return folded.push(quote);
+    }
+    if let Some(digit) = ascii_digit(c) {
+        return folded.push(digit);
     }
     match c {
         '\u{ad}'
@@ -200,6 +300,7 @@ mod tests {
             ("ﷲ", "الله"),
             ("𝓐", "a"),
             ("½", "½"),
+            ("٢٠٢٦ ۲۰۲۶ २०२६ ２０２６ ๒๐๒๖ 𝟚", "2026 2026 2026 2026 2026 2"),
             ("नमस्ते", "नमस्ते"),
         ];
         for (text, expected) in pairs {
@@ -225,12 +326,30 @@ mod tests {
             ("a\u{a0}b soft\u{ad}hyphen", "a b softhyphen"),
             ("ガ", "ｶﾞ"),
             ("\u{1112}\u{1161}\u{11ab}", "한"),
+            ("Hawaiʻi Muʿāwiya nʼgo", "hawai'i mu'āwiya n’go"),
+            ("room ١٢ room १२ room １２", "room 12 room 12 room 12"),
         ];
         for (one, other) in pairs {
             assert_eq!(fold_text(one), fold_text(other), "{one} {other}");
         }
         for (one, other) in [("cafe", "café"), ("еж", "ёж"), ("나", "난")] {
             assert!(!fold_text(other).contains(&fold_text(one)), "{one} {other}");
+        }
+    }
+
+    /// The digits are those that the standard library knows as numbers, ten in a row.
+    #[test]
+    fn letters_digits_of_any_script_are_ascii_digits() {
+        assert!(ZEROS.is_sorted());
+        for zero in ZEROS {
+            for value in 0..10 {
+                let c = char::from_u32(u32::from(zero) + value).unwrap();
+                assert_eq!(ascii_digit(c), char::from_digit(value, 10), "{c}");
+                assert!(c.is_numeric(), "{c}");
+            }
+        }
+        for other in ['a', '5', '²', '½', '六', '〇', 'Ⅳ', '\u{65f}', '\u{66a}', 'か', '한', 'ａ'] {
+            assert_eq!(ascii_digit(other), None, "{other}");
         }
     }
 

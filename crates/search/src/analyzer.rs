@@ -12,7 +12,7 @@ use std::str::CharIndices;
 use tantivy::tokenizer::{AsciiFoldingFilter, TextAnalyzer, Token, TokenStream, Tokenizer};
 
 use super::stemming::{StemFilter, stem};
-use clotho_core::letters::{compose_letters, is_mark, is_unspaced, push_base_letters, usual_form};
+use clotho_core::letters::{compose_letters, is_mark, is_quote, is_unspaced, push_base_letters, usual_form};
 
 /// The name of the text analyzer in the index.
 pub(super) const NAME: &str = "clotho";
@@ -264,8 +264,8 @@ fn char_class(c: char) -> CharClass {
         | '\u{fe00}'..='\u{fe0f}'
         | '\u{1f3fb}'..='\u{1f3ff}'
         | '\u{e0100}'..='\u{e01ef}' => CharClass::Joiner,
-        // Apostrophes that Unicode counts as letters.
-        '\u{2b9}'..='\u{2bd}' => CharClass::Gap,
+        // Unicode counts some apostrophes as letters.
+        c if is_quote(c) => CharClass::Gap,
         c if is_unspaced(c) => CharClass::Dense,
         c if is_mark(c) => CharClass::Joiner,
         '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}' | '\u{25a0}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' => {
@@ -330,6 +330,9 @@ mod tests {
             ("мʼяч", "м яч"),
             ("ＣＡＦÉ 𝒞𝒶𝒻é", "cafe cafe"),
             ("ﬁn ĳs", "fin ijs"),
+            ("٢٠ ۲۰ २० ২০ ２０ ๒๐ ၂၀", "20 20 20 20 20 20 20"),
+            ("Hawaiʻi Hawai’i Hawai'i", "hawai i hawai i hawai i"),
+            ("Muʿāwiya qaꞌa", "mu awiya qa a"),
         ] {
             assert_eq!(tokenize(text), expected.split(' ').collect::<Vec<_>>(), "{text}");
         }

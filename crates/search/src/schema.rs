@@ -13,7 +13,7 @@ use super::{IndexedValue, SearchDocument, analyzer};
 use clotho_core::ids::{CharacterId, NodeId, SessionId, UserId};
 
 /// The format version. Increment it when the meaning of fields or terms changes; other versions are rebuilt.
-pub(super) const FORMAT: u32 = 4;
+pub(super) const FORMAT: u32 = 5;
 
 /// Length of the stored hash of a node's values, in bytes.
 const SUM_BYTES: usize = 8;
