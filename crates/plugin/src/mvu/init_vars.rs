@@ -5,7 +5,7 @@ use clotho_core::world::number::is_within_reach;
 use clotho_core::yaml;
 use serde_json::{Map, Value};
 
-use super::meta::META;
+use super::meta::{LISTS, META};
 use super::{PATCH_TAGS, first_block_text, strip_blocks, toml_values, value};
 
 /// The mark of the element of a list that has the metadata of the list.
@@ -151,12 +151,19 @@ fn strip_code_fence(text: &str) -> &str {
 }
 
 /// Removes NUL characters, and MVU metadata that has no effect here. MVU builds a schema of it. Here, a template,
-/// required keys and the ban of new keys stay in the map that they are about.
+/// required keys and the ban of new keys stay in the map that they are about; those of a list in the map around it.
 fn remove_metadata(value: &mut Value) {
     match value {
         Value::Object(map) => {
             if !map.get(META).is_some_and(is_effective) {
                 map.shift_remove(META);
+            }
+            let of_lists: Map<String, Value> =
+                map.iter().filter_map(|(key, value)| Some((key.clone(), list_metadata(value)?))).collect();
+            if !of_lists.is_empty()
+                && let Value::Object(meta) = map.entry(META).or_insert_with(|| Map::new().into())
+            {
+                meta.insert(LISTS.to_owned(), of_lists.into());
             }
             map.values_mut().for_each(remove_metadata);
         }
@@ -167,6 +174,12 @@ fn remove_metadata(value: &mut Value) {
         Value::String(text) if text.contains('\0') => *text = text.replace('\0', ""),
         _ => {}
     }
+}
+
+/// Returns the metadata in a list if it has an effect.
+fn list_metadata(list: &Value) -> Option<Value> {
+    let meta = list.as_array()?.iter().find(|value| value.get(LIST_META).is_some())?.get(META)?;
+    is_effective(meta).then(|| meta.clone())
 }
 
 /// Returns whether metadata changes what commands may do.
@@ -291,12 +304,13 @@ mod tests {
     fn mvu_init_vars_metadata_with_effect_is_kept() {
         let text = "npc:\n  $meta: {extensible: true, template: {hp: 10}}\nRin:\n  hp: 5\n  $meta: {required: [hp]}\n\
             bag:\n  rope: 1\n  $meta: {extensible: true}\nshut:\n  $meta: {extensible: false}\n\
-            list: [a, {$arrayMeta: true, $meta: {extensible: true}}]\n";
+            list: [a, {$arrayMeta: true, $meta: {extensible: true}}]\nden:\n  beasts:\n    - {$arrayMeta: true, $meta: {template: {hp: 3}}}\n    - {hp: 9}\n";
         let (values, _) = initial_values(&[init_var_text(text)], "");
         let expected = json!({
             "npc": {"$meta": {"extensible": true, "template": {"hp": 10}}},
             "Rin": {"hp": 5, "$meta": {"required": ["hp"]}}, "bag": {"rope": 1},
             "shut": {"$meta": {"extensible": false}}, "list": ["a"],
+            "den": {"beasts": [{"hp": 9}], "$meta": {"lists": {"beasts": {"template": {"hp": 3}}}}},
         });
         assert_eq!(Value::Object(values), expected);
     }

@@ -1,6 +1,11 @@
 //! What the metadata of a map (`$meta`) says about its entries: a template for new ones, and which may come and go.
+//!
+//! MVU writes the metadata of a list into the list, as an element with `$arrayMeta`. There it would be counted as one of
+//! its values, so here it is in the map around the list, in `$meta.lists` under the key of the list.
 
 use serde_json::{Map, Value};
+
+use clotho_core::world::{Pointer, World};
 
 /// The key of the metadata in its map.
 pub(super) const META: &str = "$meta";
@@ -18,13 +23,35 @@ pub(super) fn may_remove(from: &Value, key: &str) -> bool {
     !is_closed(map) && !required.is_some_and(|keys| keys.iter().any(|required| required == key))
 }
 
+/// The key of the metadata of lists, in the metadata of the map around them.
+pub(super) const LISTS: &str = "lists";
+
+/// Returns the metadata of the list at a path.
+fn list_meta<'w>(path: &Pointer, world: &'w World) -> Option<&'w Value> {
+    let (above, key) = path.split_last()?;
+    world.get(&above)?.get(META)?.get(LISTS)?.get(key)
+}
+
+/// Returns whether values may come into the list at a path, and go.
+pub(super) fn is_list_open(path: &Pointer, world: &World) -> bool {
+    list_meta(path, world).and_then(|meta| meta.get("extensible")) != Some(&Value::Bool(false))
+}
+
+/// Returns a new value of the list at a path with what the template of the list has and the value lacks.
+pub(super) fn with_list_template(path: &Pointer, value: &Value, world: &World) -> Value {
+    filled_in(list_meta(path, world).and_then(|meta| meta.get("template")), value)
+}
+
 fn is_closed(map: &Map<String, Value>) -> bool {
     map.get(META).and_then(|meta| meta.get("extensible")) == Some(&Value::Bool(false))
 }
 
 /// Returns a new entry of a value with what the template of that value has and the entry lacks.
 pub(super) fn with_template(into: Option<&Value>, entry: &Value) -> Value {
-    let template = into.and_then(|into| into.get(META)?.get("template"));
+    filled_in(into.and_then(|into| into.get(META)?.get("template")), entry)
+}
+
+fn filled_in(template: Option<&Value>, entry: &Value) -> Value {
     match (template, entry) {
         (Some(template @ Value::Object(_)), Value::Object(_)) => {
             let mut whole = template.clone();

@@ -40,8 +40,7 @@ fn resolve_path(path: &str, root: &Pointer, world: &World) -> Option<String> {
                 known_key(map, rest).and_then(|(known, parts)| Some((map.get_key_value(&known)?, parts)))
             }
             Value::Array(list) => {
-                let value = key.parse().ok().and_then(|at: usize| list.get(at));
-                let Some(value) = value else { break };
+                let Some(value) = place_in_list(key, list.len()).and_then(|at| list.get(at)) else { break };
                 keys.push((*key).to_owned());
                 (there, rest) = (value, after);
                 continue;
@@ -57,6 +56,27 @@ fn resolve_path(path: &str, root: &Pointer, world: &World) -> Option<String> {
     keys.extend(rest.iter().map(|key| (*key).to_owned()));
     let meant = keys.join("/");
     (meant != path).then_some(meant)
+}
+
+/// Returns the place in a list of so many values that a key names. Negative ones count from the end: -1 is the last.
+pub(super) fn place_in_list(key: &str, length: usize) -> Option<usize> {
+    match key.strip_prefix('-') {
+        Some(back) => back.parse().ok().filter(|back| *back > 0).and_then(|back| length.checked_sub(back)),
+        None => key.parse().ok().filter(|at| *at < length),
+    }
+}
+
+/// Returns a path whose places in lists count from the beginning.
+pub(super) fn from_beginning(path: &Pointer, world: &World) -> Pointer {
+    let mut whole = Pointer::default();
+    for key in path.keys() {
+        let place = match world.get(&whole) {
+            Some(Value::Array(list)) => place_in_list(key, list.len()).map(|at| at.to_string()),
+            _ => None,
+        };
+        whole = whole.child(place.unwrap_or_else(|| key.clone()));
+    }
+    whole
 }
 
 /// Returns the key of a map that a path names, and how many parts of the path it has. Keys may have dots, and a
@@ -91,10 +111,11 @@ mod tests {
         }});
         let world = World { vars: vars.as_object().unwrap().clone(), ..World::default() };
         let root = Pointer::from_keys(["stat_data"]);
+        let plain = |said: &str| said.replace('.', "/").replace('[', "/").replace(']', "");
         let check = |said: &str, meant: &str| {
             let mut parsed = parse(&format!("_.set('{said}', 1);"), 1);
             let told = repair_paths(&mut parsed.commands[0], &root, &world);
-            assert_eq!((parsed.commands[0].path.as_str(), told.is_some()), (meant, !said.replace('.', "/").eq(meant)));
+            assert_eq!((parsed.commands[0].path.as_str(), told.is_some()), (meant, plain(said) != meant));
         };
         check("Rin.good will", "Rin/good will");
         check("rin.GoodWill", "Rin/good will");
@@ -105,5 +126,13 @@ mod tests {
         check("k.k.v.1.Z", "k.k/v.1/z");
         check("pair.n", "pair/0/n");
         check("pair.0.n", "pair/0/n");
+        check("list[-1].N", "list/-1/n");
+        check("pair[-2].n", "pair/-2/n");
+        let path = |keys: &[&str]| Pointer::from_keys(["stat_data"].iter().chain(keys).copied());
+        for (said, meant) in
+            [(["list", "-1"], ["list", "0"]), (["list", "-2"], ["list", "-2"]), (["b/c", "-1"], ["b/c", "-1"])]
+        {
+            assert_eq!(from_beginning(&path(&said), &world), path(&meant));
+        }
     }
 }

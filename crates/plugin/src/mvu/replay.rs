@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use clotho_core::world::{Pointer, SchemaSet, StateChange, StateOperation, World, fold};
 
-use super::meta::{may_insert, may_remove, merge, with_template};
+use super::meta::{is_list_open, may_insert, may_remove, merge, with_list_template, with_template};
+use super::path_repair::{from_beginning, place_in_list, repair_paths};
 use super::{MvuCommand, MvuOp, parse};
 
 /// The most commands of one text that are applied.
@@ -25,7 +26,9 @@ pub fn replay(text: &str, root: &Pointer, world: &mut World) -> MvuReplay {
     let parsed = parse(text, MAX_COMMANDS);
     let mut replayed = MvuReplay { operations: Vec::new(), skipped: parsed.skipped.len() };
     for command in &parsed.commands {
-        let new_operations = operations(command, root, world);
+        let mut command = command.clone();
+        _ = repair_paths(&mut command, root, world);
+        let new_operations = operations(&command, root, world);
         let problems = fold(world, &new_operations, &SchemaSet::default());
         if new_operations.is_empty() || !problems.is_empty() {
             replayed.skipped += 1;
@@ -36,7 +39,7 @@ pub fn replay(text: &str, root: &Pointer, world: &mut World) -> MvuReplay {
 }
 
 fn operations(command: &MvuCommand, root: &Pointer, world: &World) -> Vec<StateOperation> {
-    let path = pointer_below(root, &command.path);
+    let path = from_beginning(&pointer_below(root, &command.path), world);
     let change =
         |path: Pointer, change: StateChange| vec![StateOperation::new(path, change, command.reason.clone(), "server")];
     match (command.op, &command.value) {
@@ -55,7 +58,10 @@ fn operations(command: &MvuCommand, root: &Pointer, world: &World) -> Vec<StateO
             removal.map(|(path, removal)| change(path, removal)).unwrap_or_default()
         }
         (MvuOp::Move, _) => match &command.from {
-            Some(from) => change(path, StateChange::Move { from: pointer_below(root, from) }),
+            Some(from) => {
+                let from = from_beginning(&pointer_below(root, from), world);
+                change(path, StateChange::Move { from })
+            }
             None => Vec::new(),
         },
         _ => Vec::new(),
@@ -78,11 +84,21 @@ fn value_of(path: Pointer, world: &World) -> Pointer {
     }
 }
 
-/// Returns the place in a list of so many values that a key names; negative ones count from the end.
-fn list_place(key: &str, length: usize) -> usize {
-    match key.strip_prefix('-').and_then(|back| back.parse::<usize>().ok()) {
-        Some(back) => length.saturating_sub(back),
-        None => key.parse().unwrap_or(length).min(length),
+/// Returns the place in a list of so many values at which a value is inserted; negative ones count from the end. `None`
+/// if the key is no number.
+fn list_place(key: &str, length: usize) -> Option<usize> {
+    match key.strip_prefix('-') {
+        Some(back) => back.parse().ok().map(|back: usize| length.saturating_sub(back)),
+        None => key.parse().ok().map(|at: usize| at.min(length)),
+    }
+}
+
+/// Returns the value of a pair with its description, `[value, "what it is"]`, if a list is surely one: two texts may as
+/// well be a list.
+fn described_value(list: &[Value]) -> Option<&Value> {
+    match list {
+        [value, Value::String(_)] if !value.is_array() && !value.is_string() => Some(value),
+        _ => None,
     }
 }
 
@@ -115,12 +131,7 @@ pub(super) fn insert_changes(
 ) -> Vec<(Pointer, StateChange)> {
     let there = world.get(path);
     match (there, &command.key, value) {
-        (Some(Value::Array(list)), Some(key), _) => {
-            let mut list = list.clone();
-            list.insert(list_place(key, list.len()), value.clone());
-            vec![(path.clone(), StateChange::Set(Value::Array(list)))]
-        }
-        (Some(Value::Array(_)), None, _) => vec![(path.clone(), StateChange::Append(value.clone()))],
+        (Some(Value::Array(list)), _, _) => insert_into_list(list, command, path, value, world),
         (_, Some(key), _) if !may_insert(there, key) => Vec::new(),
         (Some(Value::Object(map)), Some(key), _) if !map.contains_key(key) => {
             let value = with_template(there, value);
@@ -137,12 +148,53 @@ pub(super) fn insert_changes(
     }
 }
 
-/// Finds an element of the value at a path: in a list by position or value, in a map by key or position.
+/// Inserts a value into a list, or into the value of a pair with its description.
+fn insert_into_list(
+    list: &[Value],
+    command: &MvuCommand,
+    path: &Pointer,
+    value: &Value,
+    world: &World,
+) -> Vec<(Pointer, StateChange)> {
+    let place = command.key.as_ref().map(|key| list_place(key, list.len()));
+    let described = described_value(list);
+    match (described, place, value) {
+        (Some(Value::Object(_)), Some(None), _) | (Some(Value::Object(_)), None, Value::Object(_)) => {
+            return insert_changes(command, &path.child("0"), value, world);
+        }
+        // A list replaces a pair as a whole.
+        (Some(_), None, Value::Array(_)) => return vec![(path.clone(), StateChange::Set(value.clone()))],
+        (Some(Value::Object(_)), ..) => {}
+        (Some(_), None | Some(Some(0)), _) => return vec![(path.child("0"), StateChange::Set(value.clone()))],
+        _ => {}
+    }
+    if !is_list_open(path, world) {
+        return Vec::new();
+    }
+    let value = with_list_template(path, value, world);
+    match place {
+        None => vec![(path.clone(), StateChange::Append(value))],
+        Some(Some(at)) => {
+            let mut list = list.to_vec();
+            list.insert(at, value);
+            vec![(path.clone(), StateChange::Set(Value::Array(list)))]
+        }
+        Some(None) => Vec::new(),
+    }
+}
+
+/// Finds an element of the value at a path: in a list by value or position, in a map by key or position. Positions in a
+/// list may count from the end.
 pub(super) fn find_inside(path: &Pointer, what: &Value, world: &World) -> Option<Pointer> {
     let position = what.as_u64().and_then(|position| usize::try_from(position).ok());
     match world.get(path)? {
         Value::Array(list) => {
-            let at = position.or_else(|| list.iter().position(|value| value == what))?;
+            let is_key_of_value = what.is_string() && matches!(described_value(list), Some(Value::Object(_)));
+            if is_key_of_value && !list.contains(what) {
+                return find_inside(&path.child("0"), what, world);
+            }
+            let by_place = || place_in_list(&what.as_i64()?.to_string(), list.len());
+            let at = list.iter().position(|value| value == what).or_else(by_place)?;
             Some(path.child(at.to_string()))
         }
         Value::Object(map) => {
@@ -161,8 +213,9 @@ pub(super) fn find_inside(path: &Pointer, what: &Value, world: &World) -> Option
 pub(super) fn remove_change(path: &Pointer, world: &World) -> Option<(Pointer, StateChange)> {
     let (above, key) = path.split_last()?;
     match world.get(&above) {
+        Some(Value::Array(list)) if !is_list_open(&above, world) || described_value(list).is_some() => None,
         Some(Value::Array(list)) => {
-            let at = key.parse().ok().filter(|at| *at < list.len())?;
+            let at = place_in_list(key, list.len())?;
             let mut list = list.clone();
             list.remove(at);
             Some((above, StateChange::Set(Value::Array(list))))
@@ -215,6 +268,18 @@ mod tests {
             0,
         );
         check("_.set('hp', null);", json!({"hp": 1}), json!({"hp": null}), 0);
+        let numbers = || json!({"list": [1, 2, 3]});
+        check("_.set('list[-1]', 9);_.add('list.-2', 1);", numbers(), json!({"list": [1, 3, 9]}), 0);
+        check("_.remove('list[-1]');_.remove('list', -2);", numbers(), json!({"list": [2]}), 0);
+        check("_.remove('list', 3);_.remove('list', 0);", numbers(), json!({"list": [2]}), 0);
+        check("_.set('list[-4]', 9);_.remove('list', -4);_.insert('list', 'k', 4);", numbers(), numbers(), 3);
+        let patch = "<JSONPatch>[{\"op\":\"replace\",\"path\":\"/list/-1\",\"value\":9},{\"op\":\"remove\",\"path\":\"/list/-3\"}]</JSONPatch>";
+        check(patch, numbers(), json!({"list": [2, 9]}), 0);
+        let pairs = || json!({"hp": [5, "health"], "obj": [{"k": 1}, "it"]});
+        let text =
+            "_.assign('hp', 7);_.assign('obj', {m: 2});_.insert('obj', 'n', 3);_.remove('obj', 'k');_.remove('hp', 0);";
+        check(text, pairs(), json!({"hp": [7, "health"], "obj": [{"m": 2, "n": 3}, "it"]}), 1);
+        check("_.assign('hp', [8, 'life']);", json!({"hp": [5, "health"]}), json!({"hp": [8, "life"]}), 0);
     }
 
     /// `assign` of a map merges deeply, as in MVU.
@@ -246,5 +311,19 @@ mod tests {
             "shut": {"a": 2, "$meta": {"extensible": false}},
         });
         assert_eq!((&world.vars["stat_data"], skipped), (&after, 3));
+    }
+
+    /// The metadata of a list is in the map around it.
+    #[test]
+    fn mvu_replay_obeys_metadata_of_lists() {
+        let meta = json!({"lists": {"beasts": {"template": {"hp": 3}}, "shut": {"extensible": false}}});
+        let before = json!({"den": {"$meta": meta, "beasts": [], "shut": [1]}});
+        let mut world = World { vars: json!({ "stat_data": before }).as_object().unwrap().clone(), ..World::default() };
+        let text = "_.insert('den.beasts', {name: 'Wolf'});_.insert('den.beasts', 0, {hp: 9});_.insert('den.shut', 2);\
+            _.remove('den.shut[0]');_.set('den.shut[0]', 5);";
+        let skipped = replay(text, &Pointer::from_keys(["stat_data"]), &mut world).skipped;
+        let beasts = json!([{"hp": 9}, {"hp": 3, "name": "Wolf"}]);
+        let after = json!({"den": {"$meta": meta, "beasts": beasts, "shut": [5]}});
+        assert_eq!((&world.vars["stat_data"], skipped), (&after, 2));
     }
 }

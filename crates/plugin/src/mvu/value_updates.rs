@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use clotho_core::world::{Pointer, Problem, ProblemKind, Schema, SchemaSet, StateChange, StateOperation, World, fold};
 
+use super::path_repair::from_beginning;
 use super::replay::{find_inside, insert_changes, pointer_below, remove_change};
 use super::{MvuCommand, MvuOp, parse, repair_paths};
 
@@ -123,7 +124,7 @@ fn relative_path(path: &str, root: &Pointer) -> String {
 }
 
 fn operations(command: &MvuCommand, holder: &MvuTarget, world: &World) -> Result<Vec<StateOperation>, &'static str> {
-    let path = pointer_below(&holder.root, &command.path);
+    let path = from_beginning(&pointer_below(&holder.root, &command.path), world);
     if command.path.is_empty() && command.op != MvuOp::Insert {
         return Err("the root of a plugin cannot be changed as one value");
     }
@@ -131,7 +132,7 @@ fn operations(command: &MvuCommand, holder: &MvuTarget, world: &World) -> Result
         Some(key) => path.child(key.clone()),
         None => path.clone(),
     };
-    let from = command.from.as_ref().map(|from| pointer_below(&holder.root, from));
+    let from = command.from.as_ref().map(|from| from_beginning(&pointer_below(&holder.root, from), world));
     if [Some(&target), from.as_ref()].into_iter().flatten().any(|place| is_concealed(place, holder, world)) {
         return Err("there is no such value");
     }
