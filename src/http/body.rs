@@ -440,8 +440,8 @@ mod tests {
             "number out of range",
         );
         check(br#"{"name": "a\u0000"}"#, ApiErrorCode::Invalid, Some("name"), "U+0000");
-        check(br#"[]"#, ApiErrorCode::Invalid, Some(""), "expected an object");
-        check(br#"["a"]"#, ApiErrorCode::Invalid, Some(""), "expected an object");
-        check(br#"5"#, ApiErrorCode::Invalid, Some(""), "expected an object");
+        check(br#"[]"#, ApiErrorCode::Invalid, Some("."), "expected an object");
+        check(br#"["a"]"#, ApiErrorCode::Invalid, Some("."), "expected an object");
+        check(br#"5"#, ApiErrorCode::Invalid, Some("."), "expected an object");
     }
 }

@@ -21,6 +21,9 @@ use clotho_provider::ProviderFailure;
 use clotho_queries::error::ReadError;
 use clotho_store::{StoreError, WriteError};
 
+/// What `details.field` says if the body itself is wrong.
+const WHOLE_BODY: &str = ".";
+
 macro_rules! error_codes {
     ($($variant:ident = $word:literal $status:literal $hint:literal;)*) => {
         /// All error codes. Their names on the wire are stable.
@@ -115,8 +118,9 @@ impl ApiError {
         }))
     }
 
-    /// Returns an error for an invalid field of the request.
+    /// Returns an error for an invalid field of the request. An empty `field` is the body itself.
     pub fn invalid(field: &str, message: impl Into<String>) -> Self {
+        let field = if field.is_empty() { WHOLE_BODY } else { field };
         Self::new(ApiErrorCode::Invalid, message).detail("field", field)
     }
 

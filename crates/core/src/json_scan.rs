@@ -63,7 +63,7 @@ pub enum JsonScanFault {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{fault}")]
 pub struct JsonScanError {
-    /// Path of the fault; empty = the whole document.
+    /// Path of the fault; empty = the whole document. It ends in `…` if the fault is deeper than [`PATH_LEVELS`].
     pub field: String,
     /// The fault.
     pub fault: JsonScanFault,
@@ -211,17 +211,26 @@ fn find_string_fault(inside: &str) -> Option<JsonScanFault> {
     expects_low.then_some(JsonScanFault::LoneSurrogate)
 }
 
+/// How many levels the path of a fault names. Deeper ones are left out.
+const PATH_LEVELS: usize = 8;
+/// How many characters of a key the path of a fault has.
+const PATH_KEY_CHARS: usize = 100;
+
 fn current_path(stack: &[JsonScanFrame<'_>]) -> String {
     let mut place = String::new();
-    for frame in stack.iter().take(8) {
+    for frame in stack.iter().take(PATH_LEVELS) {
         match frame {
             JsonScanFrame::Object { key: Some(key), .. } => {
                 let dot = if place.is_empty() { "" } else { "." };
-                let _ = write!(place, "{dot}{}", key.chars().take(100).collect::<String>());
+                let cut = if key.chars().nth(PATH_KEY_CHARS).is_some() { "…" } else { "" };
+                let _ = write!(place, "{dot}{}{cut}", key.chars().take(PATH_KEY_CHARS).collect::<String>());
             }
             JsonScanFrame::Object { key: None, .. } => {}
             JsonScanFrame::List { index } => _ = write!(place, "[{index}]"),
         }
+    }
+    if stack.len() > PATH_LEVELS {
+        place.push('…');
     }
     place
 }
@@ -257,6 +266,17 @@ mod tests {
         // Brackets and quotes inside strings are no structure.
         check(r#"{"a": "[[[[[[[\"[[[["}"#, None);
         check(r#"{"a": "\\u0000"}"#, None);
+    }
+
+    /// A path that is cut ends in an ellipsis, and so does a key.
+    #[test]
+    fn json_scan_long_path_ends_in_ellipsis() {
+        let path_of = |text: &str, depth: usize| scan(text, JsonBounds::of_depth(depth)).unwrap_err().field;
+        assert_eq!(path_of("[[[[[[[[", 7), "[0][0][0][0][0][0][0][0]");
+        assert_eq!(path_of("[[[[[[[[[", 8), "[0][0][0][0][0][0][0][0]…");
+        assert_eq!(path_of(&"{\"a\":".repeat(20), 12), "a.a.a.a.a.a.a.a…");
+        let key = "é".repeat(101);
+        assert_eq!(path_of(&format!("{{\"{key}\": [[["), 2), format!("{}…[0][0]", "é".repeat(100)));
     }
 
     #[test]
