@@ -319,7 +319,7 @@ const DIALOGS = ({
     { dialog: { kind: "history", path: "/combat/hp" } },
     { dialog: { kind: "plugins" } },
     { dialog: { kind: "requestedSettings" } },
-    { dialog: { kind: "presetScripts", presetId, back: null } },
+    { dialog: { kind: "presetScripts", presetIds: [presetId], back: null } },
     { dialog: { kind: "workshop", pluginId: "combat" } },
     { dialog: { kind: "workshop", pluginId: "combat" }, where: "a try of rules", then: tab("Try") },
     { dialog: { kind: "workshop", pluginId: "combat" }, where: "a replay of rules", then: tab("Replay") },

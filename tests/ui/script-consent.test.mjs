@@ -108,4 +108,32 @@ describe("regex scripts of imported files", () => {
     );
     await close();
   });
+
+  test("imported scripts for all stories are asked about one by one, and named in the list while they wait", async () => {
+    const { page, close } = await openSession(await createSession());
+    await chooseFromPageMenu(page, "Presets");
+    const presets = page.getByRole("dialog", { name: "Presets" });
+    const [first] = scripts("/tide/g");
+    const list = [
+      { ...first, scriptName: "Tide loud" },
+      { ...first, scriptName: "Tide soft", replaceString: "tide" },
+    ];
+    await chooseFiles(page, presets.getByRole("button", { name: "Import presets" }), [
+      { name: "Tides.json", buffer: Buffer.from(JSON.stringify(list)) },
+    ]);
+    await question(page)
+      .getByRole("checkbox", { name: /^Tide loud/ })
+      .check();
+    await question(page).getByRole("button", { name: "Use what is selected" }).click();
+    await question(page).waitFor({ state: "detached" });
+    const soft = presets.getByRole("article", { name: "Tide soft", exact: true });
+    await soft.getByText("It was imported and does not run.").waitFor();
+    await checkAccessibility(page, "imported scripts that wait");
+    const { items } = await clotho.api("GET", "/api/presets?kind=regex");
+    const runs = Object.fromEntries(items.map(({ name, regexScripts }) => [name, regexScripts]));
+    assert.deepEqual([runs["Tide loud"], runs["Tide soft"]], [true, false]);
+    await soft.getByRole("button", { name: "Decide about them" }).click();
+    await question(page).getByRole("button", { name: "Use none" }).click();
+    await close();
+  });
 });

@@ -280,7 +280,7 @@ impl Tx<'_> {
             return Ok(());
         }
         if !is_trusted {
-            self.ask_for_scripts(owner, preset_scripts(&card), None)?;
+            self.ask_for_scripts(owner, preset_scripts(&card).as_ref(), None)?;
         }
         let at = Time(line.updated);
         self.put_preset(owner, &StoredPreset { id, card, created: at, updated: at })

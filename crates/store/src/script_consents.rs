@@ -7,16 +7,19 @@ use diesel::prelude::*;
 use serde_json::{Map, Value, json};
 
 use clotho_core::ids::{CharacterId, PresetId, SessionId, UserId};
-use clotho_core::tree::{AllowedScripts, RequestedSettings, ScriptConsent};
+use clotho_core::tree::{AllowedScripts, CardRef, RequestedSettings, ScriptConsent};
 
 use super::blobs;
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
+use super::presets::PresetHead;
 use super::read::StoreReader;
 use super::tables::{characters, presets, script_consents, sessions, users};
 use super::tree_writes::Actor;
 use super::tx::Tx;
 
+/// How many scripts are looked up at once.
+const HASHES_PER_QUERY: usize = 256;
 /// The most sessions in which one answer ends the question. The others ask again.
 const MAX_ANSWERED_SESSIONS: i64 = 1_000;
 
@@ -41,9 +44,20 @@ pub fn card_scripts(card: &Map<String, Value>) -> Option<&Value> {
     filled_list(card.get("metadata")?.pointer("/extensions/regex_scripts"))
 }
 
-/// Returns the regex scripts inside a stored preset; `None` if it has none.
-pub fn preset_scripts(preset: &Map<String, Value>) -> Option<&Value> {
-    filled_list(preset.get("body")?.pointer("/extensions/regex_scripts"))
+/// Returns the regex scripts of a stored preset as a list: those inside it, or the one that it is. `None` if it has none.
+pub fn preset_scripts(preset: &Map<String, Value>) -> Option<Value> {
+    let body = preset.get("body")?;
+    scripts_of_body(preset.get("kind").and_then(Value::as_str).unwrap_or_default(), body)
+}
+
+/// The kind of presets that are regex scripts themselves.
+const REGEX_KIND: &str = "regex";
+
+fn scripts_of_body(kind: &str, body: &Value) -> Option<Value> {
+    if kind == REGEX_KIND {
+        return Some(json!([body]));
+    }
+    filled_list(body.pointer("/extensions/regex_scripts")).cloned()
 }
 
 fn filled_list(scripts: Option<&Value>) -> Option<&Value> {
@@ -69,6 +83,43 @@ impl StoreReader<'_> {
             .get_result(self.conn)
             .optional()?;
         Ok(answer.map(from_column).unwrap_or_default())
+    }
+
+    /// Returns for each of an owner's global regex scripts whether it may run.
+    ///
+    /// # Errors
+    /// Returns an error if the database fails.
+    pub fn global_script_consents(&mut self, owner: UserId, all: &[Value]) -> Result<Vec<ScriptConsent>, StoreError> {
+        let hashes: Vec<Vec<u8>> = all.iter().map(|script| hash_of(&json!([script]))).collect();
+        let mut answers: BTreeMap<Vec<u8>, ScriptConsent> = BTreeMap::new();
+        for some in hashes.chunks(HASHES_PER_QUERY) {
+            let found: Vec<(Vec<u8>, i16)> = script_consents::table
+                .inner_join(users::table.on(users::n.eq(script_consents::owner_n)))
+                .filter(users::id.eq(owner.as_bytes().to_vec()))
+                .filter(script_consents::hash.eq_any(some))
+                .select((script_consents::hash, script_consents::answer))
+                .load(self.conn)?;
+            answers.extend(found.into_iter().map(|(hash, answer)| (hash, from_column(answer))));
+        }
+        Ok(hashes.iter().map(|hash| answers.get(hash).copied().unwrap_or_default()).collect())
+    }
+
+    /// Returns the consent for the presets of a list that are regex scripts; `None` for all others.
+    ///
+    /// # Errors
+    /// Returns an error if the database fails or a row is damaged.
+    pub fn listed_script_consents(
+        &mut self,
+        owner: UserId,
+        heads: &[PresetHead],
+    ) -> Result<Vec<Option<ScriptConsent>>, StoreError> {
+        let mut scripts = Vec::new();
+        for head in heads.iter().filter(|head| head.kind == REGEX_KIND) {
+            let preset = self.preset(owner, head.id)?;
+            scripts.push(preset.and_then(|preset| preset.card.get("body").cloned()).unwrap_or_default());
+        }
+        let mut consents = self.global_script_consents(owner, &scripts)?.into_iter();
+        Ok(heads.iter().map(|head| if head.kind == REGEX_KIND { consents.next() } else { None }).collect())
     }
 }
 
@@ -195,15 +246,16 @@ impl Tx<'_> {
             if session.requested != asks_only_for {
                 continue;
             }
-            let mut is_allowed = true;
-            let mut is_answered = true;
-            for card in &session.cards {
+            // Scripts that nobody asked about run elsewhere, but a session that waits as a whole may bring a stranger's
+            // version of them.
+            let unasked = if session.scripts.card { ScriptConsent::Allowed } else { ScriptConsent::Asked };
+            let of_card = |card: &CardRef| {
                 let consent = self.run(|conn| card_consent(conn, owner_n, &card.hash, &mut consents))?;
-                is_allowed &= consent == ScriptConsent::Allowed;
-                is_answered &= consent != ScriptConsent::Asked;
-            }
-            if is_answered {
-                let scripts = AllowedScripts { card: is_allowed, preset: wanted.preset };
+                Ok::<_, WriteError>(consent.unwrap_or(unasked))
+            };
+            let answers = session.cards.iter().map(of_card).collect::<Result<Vec<_>, _>>()?;
+            if !answers.contains(&ScriptConsent::Asked) {
+                let scripts = AllowedScripts { card: AllowedScripts::of_cards(&answers), preset: wanted.preset };
                 let settings = [("scripts".to_owned(), json!(scripts)), ("requested".to_owned(), Value::Null)];
                 let actor = Actor { user: owner, at: session.updated, expected_leaf: None };
                 self.set_settings(&actor, id, &settings)?;
@@ -228,19 +280,18 @@ impl Tx<'_> {
         Ok(card_scripts(&card).cloned())
     }
 
-    /// Returns the regex scripts inside one of an owner's presets as it is stored; `None` if there are none.
+    /// Returns the regex scripts of one of an owner's presets as it is stored; `None` if there are none.
     ///
     /// # Errors
     /// Returns an error if the owner does not exist or the database fails.
     pub fn stored_preset_scripts(&mut self, owner: UserId, id: PresetId) -> Result<Option<Value>, WriteError> {
         let owner_n = self.user_row(owner)?;
-        let text: Option<String> = self.run(|conn| {
+        let row: Option<(String, String)> = self.run(|conn| {
             let own =
                 presets::table.filter(presets::id.eq(id.as_bytes().to_vec())).filter(presets::owner_n.eq(owner_n));
-            Ok(own.select(presets::body).get_result(conn).optional()?)
+            Ok(own.select((presets::kind, presets::body)).get_result(conn).optional()?)
         })?;
-        let body: Value = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-        Ok(filled_list(body.pointer("/extensions/regex_scripts")).cloned())
+        Ok(row.and_then(|(kind, text)| scripts_of_body(&kind, &serde_json::from_str(&text).ok()?)))
     }
 }
 
@@ -253,21 +304,21 @@ fn consent(conn: &mut Conn, owner_n: i64, scripts: &Value) -> Result<Option<Scri
     Ok(answer.map(from_column))
 }
 
-/// Returns the consent for the scripts of a card in a session's version, which is read once.
+/// Returns the stored consent for the scripts of a card in a session's version, which is read once. A card without
+/// scripts is allowed.
 fn card_consent(
     conn: &mut Conn,
     owner_n: i64,
     hash: &str,
-    known: &mut BTreeMap<String, ScriptConsent>,
-) -> Result<ScriptConsent, StoreError> {
+    known: &mut BTreeMap<String, Option<ScriptConsent>>,
+) -> Result<Option<ScriptConsent>, StoreError> {
     if let Some(found) = known.get(hash) {
         return Ok(*found);
     }
     let card: Map<String, Value> = serde_json::from_slice(&blobs::by_hash(conn, hash)?).unwrap_or_default();
     let found = match card_scripts(&card) {
-        // Scripts that nobody asked about run elsewhere, but a session that waits may bring a stranger's version of them.
-        Some(scripts) => consent(conn, owner_n, scripts)?.unwrap_or(ScriptConsent::Asked),
-        None => ScriptConsent::Allowed,
+        Some(scripts) => consent(conn, owner_n, scripts)?,
+        None => Some(ScriptConsent::Allowed),
     };
     known.insert(hash.to_owned(), found);
     Ok(found)

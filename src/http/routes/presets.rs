@@ -37,10 +37,14 @@ pub async fn list(
 ) -> ApiResult<PageResponse<PresetResponse>> {
     let (limit, skip) = query.0.page().limit_and_offset()?;
     let kind = check_kind(query.0.kind)?;
-    let read =
-        move |reader: &mut store::StoreReader<'_>| Ok(reader.presets(caller.0, kind.as_deref(), skip, limit + 1)?);
+    let read = move |reader: &mut store::StoreReader<'_>| {
+        let heads = reader.presets(caller.0, kind.as_deref(), skip, limit + 1)?;
+        let consents = reader.listed_script_consents(caller.0, &heads)?;
+        Ok(heads.into_iter().zip(consents).collect::<Vec<_>>())
+    };
     let presets = app.store.read::<_, ApiError, _>(read).await?;
-    ApiResponse::ok(&PageQuery::page(presets.into_iter().map(PresetResponse::from).collect(), limit, skip))
+    let items = presets.into_iter().map(|(head, consent)| PresetResponse::in_list(head, consent)).collect();
+    ApiResponse::ok(&PageQuery::page(items, limit, skip))
 }
 
 /// Checks that a kind is known.
@@ -179,7 +183,7 @@ pub async fn update(
 ) -> ApiResult<PresetResponse> {
     loop {
         let mut preset = load(&app, caller, id).await?;
-        let (seen, before) = (preset.updated, preset_scripts(&preset.card).cloned());
+        let (seen, before) = (preset.updated, preset_scripts(&preset.card));
         let answer = body.0.script_answer();
         body.0.apply(&mut preset.card)?;
         preset.updated = app.clock.now().max(Time(seen.0 + 1));
@@ -187,7 +191,8 @@ pub async fn update(
         let write = move |tx: &mut Tx<'_>| {
             let is_swapped = tx.swap_preset(caller.0, seen, &stored)?;
             if is_swapped {
-                script_consent::write_change(tx, caller, before.as_ref(), preset_scripts(&stored.card), answer)?;
+                let after = preset_scripts(&stored.card);
+                script_consent::write_change(tx, caller, before.as_ref(), after.as_ref(), answer)?;
             }
             Ok::<_, store::WriteError>(is_swapped)
         };
@@ -221,7 +226,7 @@ pub async fn export(app: AppData, caller: Caller, id: PresetIdPath) -> ApiResult
 
 /// Returns the response for one of the caller's presets, with its body.
 async fn response(app: &AppData, caller: Caller, preset: store::StoredPreset) -> Result<PresetResponse, ApiError> {
-    let consent = script_consent::read(app, caller, preset_scripts(&preset.card).cloned()).await?;
+    let consent = script_consent::read(app, caller, preset_scripts(&preset.card)).await?;
     Ok(PresetResponse::new(preset, consent))
 }
 

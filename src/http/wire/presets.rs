@@ -53,11 +53,12 @@ pub struct PresetResponse {
     pub failure: Option<RenderedMessage>,
     /// Models that use the preset when a session has none: aliases or names, with `*` as a wildcard.
     pub models: Vec<String>,
-    /// Whether the regex scripts inside the preset run; `true` also if it has none. Absent in lists.
+    /// Whether the regex scripts of the preset run; `true` also if it has none. In lists, only of the kind `regex`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub regex_scripts: Option<bool>,
-    /// What the imported preset wants and nobody has accepted or declined yet; absent = nothing. Absent in lists.
+    /// What the imported preset wants and nobody has accepted or declined yet; absent = nothing. In lists, only of the
+    /// kind `regex`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub requested_settings: Option<RequestedScriptsResponse>,
@@ -197,7 +198,7 @@ pub struct UpdatePresetRequest {
     /// Precondition on the current values.
     #[serde(deserialize_with = "deserialize_optional_object")]
     pub expected: Option<ExpectedPresetFields>,
-    /// Whether the regex scripts inside the preset run. Ends the question of an imported preset.
+    /// Whether the regex scripts of the preset run. Ends the question of an imported preset.
     pub regex_scripts: Option<bool>,
     /// Only null: ends the question about what an imported preset wants. Without `regexScripts`, its scripts do not run.
     #[serde(deserialize_with = "deserialize_null")]
@@ -372,8 +373,9 @@ impl PresetResponse {
     }
 }
 
-impl From<store::PresetHead> for PresetResponse {
-    fn from(head: store::PresetHead) -> Self {
+impl PresetResponse {
+    /// Returns a preset without its body; `consent` tells whether it may run if it is a regex script.
+    pub fn in_list(head: store::PresetHead, consent: Option<ScriptConsent>) -> Self {
         Self {
             id: WireId(head.id),
             kind: head.kind,
@@ -384,8 +386,8 @@ impl From<store::PresetHead> for PresetResponse {
             problem: None,
             failure: None,
             models: head.models,
-            regex_scripts: None,
-            requested_settings: None,
+            regex_scripts: consent.map(|consent| consent == ScriptConsent::Allowed),
+            requested_settings: consent.and_then(RequestedScriptsResponse::new),
             created_at: head.created.to_string(),
             updated_at: head.updated.to_string(),
         }

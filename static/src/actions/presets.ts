@@ -94,8 +94,8 @@ export const importPreset = (
       const name = items.map(({ name }) => name).join(", ");
       if (items.every(({ id }) => known.has(id))) notify({ tone: "quiet", text: t("notice.wasHere", { name }) });
       else notifyImported({ id: null, name, report });
-      const asking = items.find(({ requestedSettings }) => requestedSettings);
-      if (asking) askForPresetScripts(asking.id);
+      const asking = items.filter(({ requestedSettings }) => requestedSettings);
+      if (asking.length > 0) askForPresetScripts(asking.map(({ id }) => id));
       return "in";
     } catch (error) {
       if (error instanceof ApiError && error.details.field === "kind") return "unsure";
@@ -103,8 +103,9 @@ export const importPreset = (
     }
   });
 
-/** Asks whether the regex scripts of a preset may run, and returns to the open dialog. */
-export const askForPresetScripts = (id: Id) => openDialog({ kind: "presetScripts", presetId: id, back: dialog.peek() });
+/** Asks whether the regex scripts of presets may run, and returns to the open dialog. */
+export const askForPresetScripts = (presetIds: Id[]) =>
+  openDialog({ kind: "presetScripts", presetIds, back: dialog.peek() });
 
 register({
   id: "page.presets",

@@ -36,11 +36,14 @@ export async function readRequestContext(sid: Id, requested: RequestedSettings) 
   return { all, presetName: found?.name ?? "", scripts: shownNames(brought) };
 }
 
-/** Reads the name of a preset, and the names of the regex scripts inside it. */
-export async function readPresetScripts(id: Id) {
-  const { name, body } = await preset(id);
-  return { name, scripts: scriptNames(body.extensions) };
-}
+/** Reads the names of presets, and the names of the regex scripts inside them. */
+export const readPresetScripts = (ids: Id[]) =>
+  Promise.all(
+    ids.map(async (id) => {
+      const { kind, name, body } = await preset(id);
+      return { id, name, isScript: kind === "regex", scripts: scriptNames(body.extensions) };
+    }),
+  );
 
 /** Returns the names of the regex scripts in the extensions of a preset; those without a name are left out. */
 function scriptNames(extensions: Unchecked): string[] {
@@ -52,10 +55,17 @@ function scriptNames(extensions: Unchecked): string[] {
 /** Returns the names that a question shows: the first ones, without empty ones and repetitions. */
 const shownNames = (names: string[]) => [...new Set(names)].filter(Boolean).slice(0, MAX_NAMES);
 
-/** Answers whether the scripts inside a preset may run. Returns whether the answer is saved. */
-export async function answerPresetScripts(id: Id, isAllowed: boolean) {
-  const isSaved = (await attempt(async () => (await api.answerPresetScripts(id, isAllowed), true))) ?? false;
-  if (isSaved) scriptsChanged();
+/**
+ * Answers whether the scripts of presets may run. Returns whether the answers are saved.
+ * @param allowed the presets whose scripts may run, of those in question
+ */
+export async function answerPresetScripts(ids: Id[], allowed: Set<Id>) {
+  const save = async () => {
+    for (const id of ids) await api.answerPresetScripts(id, allowed.has(id));
+    return true;
+  };
+  const isSaved = (await attempt(save)) ?? false;
+  scriptsChanged();
   return isSaved;
 }
 

@@ -41,7 +41,7 @@ export type Dialog =
   | { kind: "history"; path: string }
   | { kind: "plugins" }
   | { kind: "requestedSettings" }
-  | { kind: "presetScripts"; presetId: Id; back: Dialog | null }
+  | { kind: "presetScripts"; presetIds: Id[]; back: Dialog | null }
   | { kind: "workshop"; pluginId: string | null }
   | { kind: "purge"; nid: Id }
   | { kind: "saveLoreEntry"; passage: Passage }

@@ -76,7 +76,7 @@ export function OpenDialog({ open }: { open: Dialog }) {
     case "requestedSettings":
       return <RequestedSettings />;
     case "presetScripts":
-      return <PresetScripts key={open.presetId} presetId={open.presetId} back={open.back} />;
+      return <PresetScripts key={open.presetIds.join()} presetIds={open.presetIds} back={open.back} />;
     case "workshop":
       return <Workshop pluginId={open.pluginId} />;
     case "purge":

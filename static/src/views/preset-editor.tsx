@@ -86,7 +86,7 @@ export function PresetEditor({ id, back, goTo }: { id: Id; back: () => void; goT
       {preset?.regexScripts === false && (
         <p class="aside">
           {t("preset.scriptsOff")}{" "}
-          <button type="button" class="link" onClick={surely(() => askForPresetScripts(id))}>
+          <button type="button" class="link" onClick={surely(() => askForPresetScripts([id]))}>
             {t("preset.scriptsLook")}
           </button>
         </p>

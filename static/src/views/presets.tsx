@@ -2,6 +2,7 @@
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { clearDialogErrors } from "../actions/dialog-errors.ts";
 import {
+  askForPresetScripts,
   importPreset,
   readPreset,
   readPresets,
@@ -296,7 +297,7 @@ interface RowProps {
 }
 
 function Row({
-  preset: { id, kind, name, file, models = [], updatedAt },
+  preset: { id, kind, name, file, models = [], regexScripts, updatedAt },
   heldBy,
   isOpened,
   isLast,
@@ -348,6 +349,14 @@ function Row({
         </p>
         {models.length > 0 && <p class="aside">{t("presetEdit.for", { models: models.join(", ") })}</p>}
         {heldBy !== null && <ModelPresetNote model={heldBy} />}
+        {regexScripts === false && (
+          <p class="aside">
+            {t("script.waits")}{" "}
+            <button type="button" class="link" onClick={() => askForPresetScripts([id])}>
+              {t("preset.scriptsLook")}
+            </button>
+          </p>
+        )}
         <div class="actions">
           {mayServe && (
             <button type="button" aria-pressed={serves} onClick={() => setSessionPreset(serves ? null : id)}>

@@ -48,18 +48,23 @@ export function RequestedSettings() {
   return modal(<Question items={itemsOf(requested, found)} onAnswer={answerForSession} />);
 }
 
-/** The question about the regex scripts inside an imported preset. */
-export function PresetScripts({ presetId, back }: { presetId: Id; back: Dialog | null }) {
-  const found = useQuery(() => readPresetScripts(presetId), `scripts ${presetId}`);
+/** The question about the regex scripts of imported presets. */
+export function PresetScripts({ presetIds, back }: { presetIds: Id[]; back: Dialog | null }) {
+  const found = useQuery(() => readPresetScripts(presetIds), `scripts ${presetIds.join()}`);
   const modal = (inside: ComponentChildren) => <Modal title={t("requested.title")}>{inside}</Modal>;
   if (found === null) return modal(<LoadingRows rows={3} />);
   if (found instanceof ApiError) return modal(<QueryError error={found} />);
-  const title = t("requested.scriptsOf", { name: found.name });
-  const item: RequestedItem = { name: "regexScripts", title, hint: scriptsHint(found.scripts) };
+  const items = found.map(
+    ({ id, name, isScript, scripts }): RequestedItem => ({
+      name: id,
+      title: isScript ? name : t("requested.scriptsOf", { name }),
+      hint: scriptsHint(scripts),
+    }),
+  );
   const answer = async (accepted: Set<string>) => {
-    if (await answerPresetScripts(presetId, accepted.has("regexScripts"))) openDialog(back);
+    if (await answerPresetScripts(presetIds, accepted)) openDialog(back);
   };
-  return modal(<Question items={[item]} onAnswer={answer} />);
+  return modal(<Question items={items} onAnswer={answer} />);
 }
 
 async function answerForSession(accepted: Set<string>) {

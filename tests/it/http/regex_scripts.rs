@@ -181,7 +181,7 @@ async fn regex_script_not_allowed_does_not_run() {
         script_trace_row("", "card", 0, "notAllowed"),
     ];
     assert_eq!(script_trace_rows(&trace), expected);
-    assert_eq!(trace["scripts"][1]["message"], "2 scripts run only in sessions that allow them");
+    assert_eq!(trace["scripts"][1]["message"], "2 scripts run only if you allow them");
     patch_session(&play, json!({"regexScripts": {"card": true, "preset": false}})).await;
     play.run_turn("A wolf and a bear.").await;
     assert_eq!(last_request_texts(&play).last().unwrap(), "> A bear and a bear.");

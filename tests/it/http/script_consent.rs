@@ -253,3 +253,69 @@ async fn scripts_of_imported_version_of_known_character_wait_on() {
     patch(&app, &format!("/api/characters/{}", id_of(&other)), json!({"regexScripts": true})).await;
     assert_eq!(app.get(&format!("/api/sessions/{sid}")).await["requestedSettings"], asks["requestedSettings"]);
 }
+
+async fn import_script(play: &ApiSession, query: &str, replacement: &str) -> Value {
+    let script = scripts(replacement)[0].to_string();
+    let path = format!("/api/presets/import{query}");
+    let ask = play.server.request("POST", &path).bytes(script.as_bytes(), "application/json");
+    ask.send().await.expect(201)["items"][0].clone()
+}
+
+/// Imported scripts for all stories wait like those of cards, each alone. Own ones run.
+#[tokio::test]
+async fn imported_scripts_for_all_stories_wait_for_an_answer() {
+    let play = ApiSession::start().await;
+    let script = import_script(&play, "", "bear").await;
+    let asked = json!({"regexScripts": true});
+    assert_eq!(both(&script), (&json!(false), &asked));
+    assert!(sent_text(&play).await.ends_with("A wolf."));
+    let listed = play.server.get("/api/presets?kind=regex").await["items"][0].clone();
+    assert_eq!(both(&listed), (&json!(false), &asked));
+    let session = format!("/api/sessions/{}", play.sid);
+    let of_session = play.server.get(&format!("{session}/scripts")).await["items"][0].clone();
+    assert_eq!((&of_session["scope"], &of_session["isAllowed"]), (&json!("global"), &json!(false)));
+    // A change of a script that waits does not make it run.
+    let path = format!("/api/presets/{}", id_of(&script));
+    let changed = patch(&play.server, &path, json!({"body": scripts("lynx")[0]})).await;
+    assert_eq!(changed["regexScripts"], false);
+    assert!(sent_text(&play).await.ends_with("A wolf."));
+    let allowed = patch(&play.server, &path, json!({"regexScripts": true})).await;
+    assert_eq!((&allowed["regexScripts"], &allowed["requestedSettings"]), (&json!(true), &Value::Null));
+    assert!(sent_text(&play).await.ends_with("A lynx."));
+    patch(&play.server, &path, json!({"regexScripts": false})).await;
+    assert!(sent_text(&play).await.ends_with("A wolf."));
+    // A trusted file and an own script run at once.
+    assert_eq!(import_script(&play, "?trust=true", "elk").await["regexScripts"], true);
+    assert!(sent_text(&play).await.ends_with("A elk."));
+    let own = json!({"kind": "regex", "name": "Mine", "body": {"findRegex": "/elk/g", "replaceString": "owl", "placement": [1]}});
+    assert_eq!(play.server.post("/api/presets", &own).await["regexScripts"], true);
+    assert!(sent_text(&play).await.ends_with("A owl."));
+}
+
+/// In a group, the scripts of each card wait alone.
+#[tokio::test]
+async fn scripts_of_group_members_wait_card_by_card() {
+    let app = TestServer::start().await;
+    let waiting = import_card(&app, "", &card_file("bear")).await;
+    let allowed = import_card(&app, "?trust=true", &card_file("lynx")).await;
+    let members = json!({"characterIds": [id_of(&waiting), id_of(&allowed)]});
+    let sid = id_of(&app.post("/api/sessions", &members).await);
+    let (session, scripts) = (format!("/api/sessions/{sid}"), format!("/api/sessions/{sid}/scripts"));
+    let asks = app.get(&session).await;
+    assert_eq!(
+        both(&asks),
+        (&json!({"card": true, "preset": true}), &json!({"regexScripts": {"card": true, "preset": true}}))
+    );
+    let are_allowed = async || {
+        let all = app.get(&scripts).await;
+        all["items"].as_array().unwrap().iter().map(|one| one["isAllowed"] == true).collect::<Vec<_>>()
+    };
+    assert_eq!(are_allowed().await, [false, true]);
+    let shown = app.get(&format!("{scripts}/shown")).await;
+    assert_eq!(shown["items"].as_array().unwrap().len(), 1, "{shown}");
+    patch(&app, &format!("/api/characters/{}", id_of(&waiting)), json!({"regexScripts": true})).await;
+    assert_eq!(are_allowed().await, [true, true]);
+    assert_eq!(app.get(&session).await["requestedSettings"], Value::Null);
+    patch(&app, &format!("/api/characters/{}", id_of(&allowed)), json!({"regexScripts": false})).await;
+    assert_eq!(are_allowed().await, [true, false]);
+}

@@ -5,6 +5,7 @@ use std::fs;
 
 use clotho_compat::interop::picture;
 use clotho_compat::prompt::lore;
+use clotho_core::tree::ScriptConsent;
 use clotho_store::{CardFile, CharacterCard, Lorebook, PersonaCard};
 use serde_json::json;
 
@@ -375,5 +376,31 @@ fn full_folder_import_resumes_after_any_stop() {
     }
     import_folder(&store, root.path());
     assert_eq!((named(&store), dump_sessions(&store)), (named(&whole), dump_sessions(&whole)));
+    store.assert_healthy();
+}
+
+/// The global scripts of a folder wait for an answer, each alone, unless the folder is trusted.
+#[test]
+fn global_scripts_of_untrusted_folder_wait() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    let consents = |second: &str, is_trusted: bool| {
+        let scripts = json!([{"scriptName": "Hush", "findRegex": "/x/g"}, {"scriptName": "Loud", "findRegex": second}]);
+        root.write_file("settings.json", &json!({"extension_settings": {"regex": scripts}}).to_string());
+        let options = ImportOptions { is_trusted, ..import_options(&store) };
+        let source = ImportSource::Path(root.path().to_owned());
+        store.block_on(import(store.store(), &store.ids, source, options, |_| true)).unwrap();
+        let owner = store.owner;
+        store.read(move |reader| {
+            let all = reader.preset_bodies(owner, "regex")?.all;
+            reader.global_script_consents(owner, &all)
+        })
+    };
+    assert_eq!(consents("/y/g", false), [ScriptConsent::Asked, ScriptConsent::Asked]);
+    let hush = json!([{"scriptName": "Hush", "findRegex": "/x/g"}]);
+    let owner = store.owner;
+    store.write(move |tx| tx.answer_for_scripts(owner, Some(&hush), true)).unwrap();
+    // Only what changed is asked about again.
+    assert_eq!(consents("/z/g", false), [ScriptConsent::Allowed, ScriptConsent::Asked]);
+    assert_eq!(consents("/w/g", true), [ScriptConsent::Allowed, ScriptConsent::Allowed]);
     store.assert_healthy();
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ScriptConsent;
+
 /// Which third-party regex scripts may change sent and shown text. The user's own scripts always may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -10,6 +12,15 @@ pub struct AllowedScripts {
     pub card: bool,
     /// Scripts of the preset.
     pub preset: bool,
+}
+
+impl AllowedScripts {
+    /// Returns whether a session lets the scripts of its cards run, from the consent for each card. In a group it does if
+    /// one of them may: those of the others are left out when they would run.
+    pub fn of_cards(consents: &[ScriptConsent]) -> bool {
+        let may_run = |consent: &ScriptConsent| *consent == ScriptConsent::Allowed;
+        consents.iter().all(may_run) || (consents.len() > 1 && consents.iter().any(may_run))
+    }
 }
 
 impl Default for AllowedScripts {

@@ -81,14 +81,14 @@ impl Session {
         };
     }
 
-    /// Turns the scripts of the cards off if the owner has not allowed those of each card. If one of them waits for an
-    /// answer, they wait in the requested settings too.
+    /// Turns the scripts of the cards off if the owner has not allowed those of a card; in a group, of any card. If one of
+    /// them waits for an answer, they wait in the requested settings too.
     pub fn apply_script_consents(&mut self, consents: &[ScriptConsent]) {
         if !self.scripts.card || consents.iter().all(|consent| *consent == ScriptConsent::Allowed) {
             return;
         }
         let wanted = self.scripts;
-        self.scripts.card = false;
+        self.scripts.card = AllowedScripts::of_cards(consents);
         if consents.contains(&ScriptConsent::Asked) && self.requested.scripts.is_none() {
             self.requested.scripts = Some(wanted);
         }

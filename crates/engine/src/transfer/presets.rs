@@ -59,7 +59,7 @@ pub fn read_presets(
     Ok((presets, report))
 }
 
-/// Asks the owner about the regex scripts inside an imported preset, or allows them if its file is trusted. `known`: the
+/// Asks the owner about the regex scripts of an imported preset, or allows them if its file is trusted. `known`: the
 /// scripts of the stored preset that it replaces; nobody is asked about the same ones.
 ///
 /// # Errors
@@ -72,5 +72,6 @@ pub fn put_preset_consent(
     is_trusted: bool,
 ) -> Result<(), WriteError> {
     let scripts = preset_scripts(&preset.card);
+    let scripts = scripts.as_ref();
     if is_trusted { tx.answer_for_scripts(owner, scripts, true) } else { tx.ask_for_scripts(owner, scripts, known) }
 }

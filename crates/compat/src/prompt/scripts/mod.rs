@@ -166,8 +166,8 @@ impl From<RegexSyntaxError> for ScriptSkipReason {
 
 fn not_allowed(count: usize) -> String {
     match count {
-        1 => "1 script runs only in sessions that allow it".to_owned(),
-        _ => format!("{count} scripts run only in sessions that allow them"),
+        1 => "1 script runs only if you allow it".to_owned(),
+        _ => format!("{count} scripts run only if you allow them"),
     }
 }
 

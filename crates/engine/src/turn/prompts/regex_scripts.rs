@@ -54,10 +54,17 @@ impl<'m, 'a> PromptScripts<'m, 'a> {
         let own = reader.preset_bodies(session.owner, KIND)?;
         let mut scripts = RegexScriptSet::default();
         scripts.stop_with(reader.stop_check());
-        scripts.add(ScriptScope::Global, true, &own.all);
+        let consents = reader.global_script_consents(session.owner, &own.all)?;
+        for is_allowed in [true, false] {
+            let answered =
+                own.all.iter().zip(&consents).filter(|(_, one)| (**one == ScriptConsent::Allowed) == is_allowed);
+            scripts.add(ScriptScope::Global, is_allowed, answered.map(|(script, _)| script));
+        }
         let is_preset_allowed = session.scripts.preset && are_preset_scripts_allowed(reader, session, preset)?;
         scripts.add(ScriptScope::Preset, is_preset_allowed, &preset.scripts);
-        scripts.add(ScriptScope::Card, session.scripts.card, &snapshot.cast.scripts);
+        let is_card_allowed =
+            session.scripts.card && are_card_scripts_allowed(reader, session, &snapshot.cast.scripts)?;
+        scripts.add(ScriptScope::Card, is_card_allowed, &snapshot.cast.scripts);
         Ok(Self { scripts, is_truncated: own.is_truncated, macros })
     }
 
@@ -146,7 +153,7 @@ pub struct ScopedScript {
     pub character: Option<CharacterId>,
     /// The name of the preset or character that contains it; empty for the user's own.
     pub source_name: String,
-    /// Whether the owner has not allowed the scripts of its preset.
+    /// Whether the owner has not allowed it, or the scripts of its preset, or in a group those of its card.
     pub is_withheld: bool,
     pub script: RegexScript,
 }
@@ -166,14 +173,20 @@ pub fn session_scripts(
         let more = MAX_SCRIPTS.saturating_sub(all.len());
         all.extend(list.iter().filter_map(RegexScript::read).take(more).map(|script| origin.own(script)));
     };
-    take(ScriptOrigin::new(ScriptScope::Global, ""), &reader.preset_bodies(session.owner, KIND)?.all);
+    let own = reader.preset_bodies(session.owner, KIND)?.all;
+    for (script, consent) in own.iter().zip(reader.global_script_consents(session.owner, &own)?) {
+        let is_withheld = consent != ScriptConsent::Allowed;
+        take(ScriptOrigin { is_withheld, ..ScriptOrigin::new(ScriptScope::Global, "") }, std::slice::from_ref(script));
+    }
     let PresetSelection { preset, reason: by } = select_preset(reader, session, names)?;
     let name = by.preset_name.map(|(_, name)| name).unwrap_or_default();
     let is_withheld = !are_preset_scripts_allowed(reader, session, &preset)?;
     take(ScriptOrigin { is_withheld, ..ScriptOrigin::new(ScriptScope::Preset, &name) }, &preset.scripts);
     for card in &session.cards {
         let cast = cast::cast_of_cards(&cast::card_object(&reader.blob(&card.hash)?), &Map::new());
-        let origin = ScriptOrigin { character: Some(card.id), ..ScriptOrigin::new(ScriptScope::Card, &cast.character) };
+        let is_withheld = !are_card_scripts_allowed(reader, session, &cast.scripts)?;
+        let origin = ScriptOrigin::new(ScriptScope::Card, &cast.character);
+        let origin = ScriptOrigin { character: Some(card.id), is_withheld, ..origin };
         take(origin, &cast.scripts);
     }
     Ok(all)
@@ -207,6 +220,20 @@ fn are_preset_scripts_allowed(
     preset: &Preset,
 ) -> Result<bool, StoreError> {
     let scripts = Value::from(preset.scripts.clone());
+    Ok(reader.script_consent(session.owner, Some(&scripts))? == ScriptConsent::Allowed)
+}
+
+/// Returns whether the owner has allowed the scripts of a card, as far as its session cannot say that. A session with one
+/// card keeps its own setting. A group has one for all of its cards, so there the answer about each card counts too.
+fn are_card_scripts_allowed(
+    reader: &mut StoreReader<'_>,
+    session: &Session,
+    scripts: &[Value],
+) -> Result<bool, StoreError> {
+    if session.cards.len() < 2 {
+        return Ok(true);
+    }
+    let scripts = Value::from(scripts.to_vec());
     Ok(reader.script_consent(session.owner, Some(&scripts))? == ScriptConsent::Allowed)
 }
 
@@ -278,9 +305,9 @@ impl ScopedScript {
     /// Returns whether a session allows the script.
     pub const fn is_allowed(&self, session: &Session) -> bool {
         match self.scope {
-            ScriptScope::Global => true,
+            ScriptScope::Global => !self.is_withheld,
             ScriptScope::Preset => session.scripts.preset && !self.is_withheld,
-            ScriptScope::Card => session.scripts.card,
+            ScriptScope::Card => session.scripts.card && !self.is_withheld,
         }
     }
 }
