@@ -135,6 +135,24 @@ fn card_in_damaged_png_is_read_with_findings() {
     assert!(read.findings.iter().any(|finding| finding.code == "chunk_sum"));
 }
 
+/// Some tools write the JSON itself into the chunk, or the chunk behind the end of the image.
+#[test]
+fn card_in_raw_chunk_or_behind_image_is_read() {
+    let card = json!({"spec": "chara_card_v2", "data": {"name": "Rin", "first_mes": "Oh."}});
+    for kind in [b"tEXt", b"iTXt"] {
+        let between: &[u8] = if kind == b"iTXt" { b"\0\0\0\0\0" } else { b"\0" };
+        let raw = png::encode_chunk(kind, &[b"chara".as_slice(), between, card.to_string().as_bytes()].concat());
+        assert_eq!(card::read(&png_with_chunks(&[raw])).unwrap().card["name"], "Rin");
+    }
+    let chunk = text_chunk(b"tEXt", "ccv3", &card);
+    let behind = [png_with_chunks(&[]), chunk.clone(), b"more".to_vec()].concat();
+    assert_eq!(card::read(&behind).unwrap().card["name"], "Rin");
+    // What is inside of the image counts first.
+    let other = text_chunk(b"tEXt", "chara", &json!({"spec": "chara_card_v2", "data": {"name": "Ivo"}}));
+    let both = [png_with_chunks(&[other]), chunk].concat();
+    assert_eq!(card::read(&both).unwrap().card["name"], "Ivo");
+}
+
 /// A file that is not a card is refused with a reason and a hint.
 #[test]
 fn card_invalid_file_error_names_reason_and_hint() {

@@ -128,6 +128,19 @@ pub fn read_chunks(png: &[u8]) -> Result<(Vec<PngChunk<'_>>, Option<PngError>), 
     Ok((chunks, None))
 }
 
+/// Returns the chunks behind the end of the image, where some tools append the card. `chunks` are those before.
+pub fn read_chunks_behind_end<'a>(png: &'a [u8], chunks: &[PngChunk<'_>]) -> Vec<PngChunk<'a>> {
+    let end = SIGNATURE.len() + chunks.iter().map(|chunk| chunk.raw.len()).sum::<usize>();
+    let (mut found, mut rest) = (Vec::new(), png.get(end..).unwrap_or_default());
+    while found.len() < MAX_CHUNKS
+        && let Some((chunk, behind)) = split_chunk(rest)
+    {
+        found.push(chunk);
+        rest = behind;
+    }
+    found
+}
+
 fn split_chunk(bytes: &[u8]) -> Option<(PngChunk<'_>, &[u8])> {
     let length = usize::try_from(u32::from_be_bytes(*bytes.first_chunk()?)).ok()?;
     let end = length.checked_add(12)?;

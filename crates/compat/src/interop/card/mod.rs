@@ -169,11 +169,16 @@ pub fn read_named(file: &[u8], file_stem: Option<&str>) -> Result<ImportedCard, 
 
 fn from_png(file: &[u8], file_stem: Option<&str>) -> Result<ImportedCard, CardImportError> {
     let (all, fault) = chunks::read_chunks(file)?;
-    let Some(chosen) = newest_card_chunk(&all) else {
+    let behind =
+        if newest_card_chunk(&all).is_none() { chunks::read_chunks_behind_end(file, &all) } else { Vec::new() };
+    let Some(chosen) = newest_card_chunk(&all).or_else(|| newest_card_chunk(&behind)) else {
         return Err(fault.map_or(CardImportError::NoCardInPicture, CardImportError::Png));
     };
     let keyword = chosen.keyword();
-    let bytes = chunks::decode_base64(&keyword, &chosen.text()?)?;
+    let text = chosen.text()?;
+    // Some tools write the JSON as it is.
+    let is_json = text.trim_ascii_start().starts_with(b"{");
+    let bytes = if is_json { text } else { chunks::decode_base64(&keyword, &text)? };
     let place = format!("the chunk \"{keyword}\"");
     let text = text::decode(&bytes)
         .map_err(|error| CardImportError::NotJson { place: place.clone(), cause: error.to_string() })?;
