@@ -18,7 +18,7 @@ use clotho_engine::transfer::{SessionUpload, TooManyImports, UploadKind, UploadS
 /// Uploads a session file. Answers when the file has arrived; its job reports the result.
 ///
 /// # Errors
-/// Returns an error if the caller has too many uploads, or the body is too large or no file.
+/// Returns an error if the caller has too many uploads, or the body is empty, too large or no file.
 pub async fn import_session(
     app: AppData,
     caller: Caller,
@@ -71,6 +71,10 @@ async fn enqueue_upload(
     let place = app.import_queue.reserve_slot(caller.0)?;
     let file = unlinked_file(&app.config.storage.data_dir, place.job().uuid()).map_err(|error| write_error(&error))?;
     let file = upload.write_to(file, app.config.limits.import_bytes).await?;
+    if file.metadata().map_err(ApiError::internal)?.len() == 0 {
+        let hint = "send the bytes of the file as the body; if the file itself is empty, export it again";
+        return Err(ApiError::invalid("file", "the file is empty").hint(hint));
+    }
     start_job(&app, place, file, kind).await
 }
 

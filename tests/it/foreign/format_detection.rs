@@ -7,7 +7,7 @@ use super::*;
 use crate::sillytavern::command::run_clotho;
 use crate::sillytavern::hostile::zip_archive;
 use crate::sillytavern::{only_session, sessions};
-use crate::support::data_root::{chat_file_text, greeting_row, user_row};
+use crate::support::data_root::{chat_file_text, greeting_row, header_row, user_row};
 
 /// S4-53: in a folder of mixed formats, or an archive of it, each file is imported by its format. Unknown files are
 /// reported.
@@ -53,7 +53,7 @@ fn import_unknown_format_lists_supported_programs() {
         try_import_path(&store, &path).unwrap_err().to_string()
     };
     for (name, bytes) in
-        [("a.json", br#"{"hello": 1}"#.as_slice()), ("b", b"hello"), ("c.zip", b""), ("d.json", b"[1, 2]")]
+        [("a.json", br#"{"hello": 1}"#.as_slice()), ("b", b"hello"), ("c.txt", b"\n"), ("d.json", b"[1, 2]")]
     {
         let told = refused(name, bytes);
         assert!(
@@ -151,4 +151,69 @@ fn single_chat_import_matches_character_by_unique_name() {
     assert_eq!((arrived.totals.characters, arrived.totals.sessions), (1, 1), "{told}");
     assert!(told.contains("card is missing"), "{told}");
     store.assert_healthy();
+}
+
+/// An empty file is named as empty, alone and beside others, whatever its name says.
+#[test]
+fn import_empty_files_are_named_as_empty() {
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
+    for name in ["a.json", "b.jsonl", "c.zip", "d.png", "e.yaml"] {
+        let told = try_import_path(&store, &folder.write_file(name, "")).unwrap_err().to_string();
+        assert!(told.contains("the file is empty: export it again") && !told.contains("ChatGPT"), "{told}");
+    }
+    folder.write_file("Night.jsonl", &chat_file_text(&[greeting_row(), user_row("Hm.", 1)]));
+    let arrived = import_path(&store, folder.path());
+    let told = arrived.report.to_string();
+    assert_eq!((arrived.totals.sessions, told.matches("the file is empty").count()), (1, 5), "{told}");
+    store.assert_healthy();
+}
+
+/// A broken line at the beginning costs itself and is named; the lines after it say what the file is.
+#[test]
+fn import_lines_with_broken_beginning_keep_the_rest() {
+    let chat = |id: &str| {
+        let messages = json!({"a": {"role": "user", "content": format!("Where, {id}?"), "childrenIds": []}});
+        json!({"id": id, "title": id, "chat": {"history": {"currentId": "a", "messages": messages}}}).to_string()
+    };
+    let (one, two) = (chat("one"), chat("two"));
+    for broken in [one.get(..40).unwrap(), "garbage", "\"cut", "{\"id\"", "5", "]"] {
+        let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
+        let text = [broken, &one, &two].join("\n");
+        let arrived = import_path(&store, &folder.write_file("all.jsonl", &text));
+        let told = arrived.report.to_string();
+        assert_eq!(arrived.totals.sessions, 2, "{broken}: {told}");
+        assert!(told.contains("chat 1 of the file"), "{broken}: {told}");
+    }
+    let rows = chat_file_text(&[header_row(json!({})), greeting_row(), user_row("Hm.", 1)]);
+    for (name, broken) in
+        [("a.jsonl", "{\"user_name\": \"W"), ("b.json", "{\"user_name\": \"W"), ("c.jsonl", "garbage")]
+    {
+        let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
+        let text = [broken, rows.split_once('\n').unwrap().1].join("\n");
+        let arrived = import_path(&store, &folder.write_file(name, &text));
+        let told = arrived.report.to_string();
+        assert_eq!((arrived.totals.sessions, arrived.totals.messages), (1, 2), "{name}: {told}");
+        assert!(told.contains("line 1: it is not JSON"), "{name}: {told}");
+    }
+    // Laid out JSON has lines of its own, and none of them is a message of a chat.
+    let (store, folder) = (TestStore::new(), DataRoot::without_subfolders());
+    let book = "{\n\"entries\": {\"0\":\n {\"mes\": \"x\", \"key\": [\"lamp\"], \"content\": \"It burns.\"}\n}\n}";
+    let arrived = import_path(&store, &folder.write_file("Lamps.json", book));
+    assert_eq!((arrived.totals.sessions, arrived.totals.lorebooks), (0, 1), "{}", arrived.report);
+}
+
+/// An empty upload is refused at once: no job can find anything in it.
+#[tokio::test]
+async fn import_empty_upload_is_refused() {
+    let app = crate::support::server::TestServer::start().await;
+    for (path, kind) in [
+        ("/api/import", "application/json"),
+        ("/api/import?name=Night.jsonl", "application/octet-stream"),
+        ("/api/sessions/import", "application/zstd"),
+    ] {
+        let error = app.request("POST", path).bytes(b"", kind).send().await.expect_error("invalid");
+        assert_eq!((&error["message"], &error["details"]["field"]), (&json!("the file is empty"), &json!("file")));
+        assert!(error["hint"].as_str().unwrap().contains("export it again"), "{error}");
+    }
+    assert_eq!(app.get("/api/sessions").await["items"], json!([]));
 }

@@ -128,6 +128,7 @@ fn invalid_files_are_reported_others_import() {
     for wanted in ["bad.json", "empty.png", "groups/1.json", "settings.json", "empty.jsonl", "only header.jsonl"] {
         assert!(told.contains(wanted), "{wanted}: {told}");
     }
+    assert_eq!(told.matches("the file is empty").count(), 2, "{told}");
     assert_eq!(arrived.totals.sessions, 1, "{told}");
     assert_eq!(import_folder(&store, root.path()).totals.messages, 0);
     store.assert_healthy();

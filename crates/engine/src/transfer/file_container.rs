@@ -123,6 +123,11 @@ impl SourceFile {
         Self { name: name.to_owned(), bytes, location }
     }
 
+    /// Returns whether it has no bytes.
+    pub const fn is_empty(&self) -> bool {
+        self.bytes == 0
+    }
+
     /// Returns the file name without folder.
     pub fn file(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or_default()
@@ -183,8 +188,11 @@ impl SourceFile {
         Ok(tail)
     }
 
-    /// Reads a small file completely.
+    /// Reads a small file completely. An empty one is an error, because no format is empty.
     pub fn read(&self) -> io::Result<Vec<u8>> {
+        if self.is_empty() {
+            return Err(io::Error::other("the file is empty"));
+        }
         if self.bytes > MAX_FILE_BYTES {
             return Err(io::Error::other(format!("it has more than {MAX_FILE_BYTES} bytes")));
         }

@@ -32,12 +32,20 @@ impl<R: BufRead> ChatFileReader<R> {
         Self { input, line: Vec::new(), number: 0, longest }
     }
 
-    /// Returns the next line that is not blank, with its number from 1. A line that is too long is skipped and gives an
-    /// error.
+    /// Returns the next line that is not blank, without the blanks around it, with its number from 1. A line that is too
+    /// long is skipped and gives an error.
     ///
     /// # Errors
     /// Returns an error if the stream cannot be read.
     pub fn next_line(&mut self) -> io::Result<Option<NumberedLine<'_>>> {
+        Ok(self.next_raw_line()?.map(|(number, line)| (number, line.map(<[u8]>::trim_ascii))))
+    }
+
+    /// Like [`Self::next_line`], with the blanks around it.
+    ///
+    /// # Errors
+    /// Returns an error if the stream cannot be read.
+    pub fn next_raw_line(&mut self) -> io::Result<Option<NumberedLine<'_>>> {
         loop {
             self.line.clear();
             let length = self.fill()?;
@@ -54,7 +62,7 @@ impl<R: BufRead> ChatFileReader<R> {
                 break;
             }
         }
-        Ok(Some((self.number, Ok(self.text().trim_ascii()))))
+        Ok(Some((self.number, Ok(self.text()))))
     }
 
     /// Returns the underlying input.

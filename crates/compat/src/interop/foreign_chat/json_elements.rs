@@ -1,7 +1,8 @@
 //! Splits a file into chats: the elements of a top-level list, or objects that follow each other, one per line or in
 //! any other layout. Elements that are too long are skipped and never held in memory. What follows a list is read too.
 //!
-//! Of objects that follow each other, one that is not closed ends where the next line begins another.
+//! Of objects that follow each other, one that is not closed ends where the next line begins another. So does what is no
+//! object before the first one.
 
 use std::io::{self, BufRead};
 
@@ -30,8 +31,8 @@ enum FileLayout {
     List,
     /// Objects that follow each other; most files have one.
     Objects,
-    /// A single element.
-    Whole,
+    /// Neither a list nor an object, up to the first line that begins an object.
+    Other,
     Finished,
 }
 
@@ -132,7 +133,7 @@ impl<R: BufRead> JsonElements<R> {
             match self.form {
                 FileLayout::Unknown => self.form = self.detect_layout()?,
                 FileLayout::Objects => self.skip_separators()?,
-                FileLayout::List | FileLayout::Whole | FileLayout::Finished => {}
+                FileLayout::List | FileLayout::Other | FileLayout::Finished => {}
             }
             if self.form == FileLayout::Finished {
                 return Ok(None);
@@ -172,7 +173,7 @@ impl<R: BufRead> JsonElements<R> {
                 FileLayout::List
             }
             Some(b'{') => FileLayout::Objects,
-            Some(_) => FileLayout::Whole,
+            Some(_) => FileLayout::Other,
         })
     }
 
@@ -211,7 +212,8 @@ impl<R: BufRead> JsonElements<R> {
                 FileLayout::Objects => each
                     .find(|(_, byte)| matches!(byte, ByteRole::Closed | ByteRole::NextLine))
                     .map(|(n, byte)| (n + usize::from(byte == ByteRole::Closed), byte)),
-                FileLayout::Unknown | FileLayout::Whole | FileLayout::Finished => None,
+                FileLayout::Other => each.find(|(_, byte)| matches!(byte, ByteRole::NextLine)),
+                FileLayout::Unknown | FileLayout::Finished => None,
             };
             let count = end.as_ref().map_or(here.len(), |(n, _)| *n);
             length += count;
@@ -224,7 +226,7 @@ impl<R: BufRead> JsonElements<R> {
             self.input.consume(used);
             if is_over {
                 self.form = FileLayout::Finished;
-            } else if matches!(end, Some((_, ByteRole::End))) {
+            } else if matches!(end, Some((_, ByteRole::End))) || (end.is_some() && self.form == FileLayout::Other) {
                 // Another list or objects may follow.
                 self.form = FileLayout::Unknown;
             }
@@ -304,6 +306,12 @@ mod tests {
                 let first = read_all_elements([broken, good].join(line_break).as_bytes(), 100);
                 assert_eq!(first.last().map(|(n, piece)| (*n, piece.as_deref())), Some((2, Ok(good))), "{text}");
             }
+        }
+        // What is no object at all, at the beginning.
+        for broken in ["garbage", "\"cut", "5", "\"a\": 1}", "}", "]"] {
+            let found = read_all_elements([broken, good, good].join("\n").as_bytes(), 100);
+            let is_good: Vec<_> = found.iter().map(|(_, piece)| piece.as_deref() == Ok(good)).collect();
+            assert_eq!(is_good, [false, true, true], "{broken}");
         }
         // Sound JSON in any layout is never cut.
         for whole in ["{\"a\":\n{\n\"b\": [\n{},\n{\"c\":\n{}}\n]\n}\n}", "{\"a\": [[1],\n{}\n,\n{}]}"] {

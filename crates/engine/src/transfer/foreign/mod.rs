@@ -84,6 +84,9 @@ fn open_input(given: ImportSource, budget: &ArchiveBudget) -> Result<OpenInput, 
         ImportSource::Path(path) => SourceFile::from_file(File::open(&path)?, base_name(&path.to_string_lossy()))?,
         ImportSource::File(file, name) => SourceFile::from_file(file, base_name(&name))?,
     };
+    if place.is_empty() {
+        return Err(ImportError::Unknown(FindingReason::EmptyFile.to_string()));
+    }
     if file_type::detect_type(&place)? != ForeignFileType::Archive {
         return Ok(OpenInput::File(place));
     }
@@ -156,6 +159,10 @@ impl ForeignImport<'_> {
         self.read_progress.add_total(files.iter().map(|place| place.bytes).sum());
         let (mut unknown, mut chats, mut sorted) = (Vec::new(), Vec::new(), Vec::with_capacity(files.len()));
         for place in files {
+            if place.is_empty() {
+                self.count_item(unread_item(&place.name, FindingReason::EmptyFile));
+                continue;
+            }
             match file_type::detect_type(&place) {
                 Ok(sort) => sorted.push((place, sort)),
                 Err(error) => self.count_item(unreadable(&place.name, &error)),

@@ -140,7 +140,10 @@ impl ChatScan {
 
     /// Returns the report item for a chat without messages.
     pub fn empty_chat_item(self) -> ForeignImportItem {
-        let why = ImportFinding::skipped(&FindingDetail::NoMessages {});
+        let why = ImportFinding::skipped(&match self.file.is_empty() {
+            true => FindingDetail::UnreadFile { reason: FindingReason::EmptyFile },
+            false => FindingDetail::NoMessages {},
+        });
         ForeignImportItem::skipped("session", self.file.stem(), why)
             .from_file(&self.file.name)
             .with_findings(self.findings)
