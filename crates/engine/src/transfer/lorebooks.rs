@@ -81,6 +81,7 @@ pub fn new_lorebook(
     if split > 0 {
         findings.push(ImportFinding::translated(&FindingDetail::SplitLoreKeys { count: split }));
     }
+    findings.extend(lorebook::silent_entry_findings(&book));
     let starts = initial_values(&book);
     findings.extend(omitted_values_finding(omitted_initial_values(&starts, "")));
     let unread =

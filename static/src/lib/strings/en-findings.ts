@@ -28,6 +28,9 @@ export default {
   "finding.group_greetings": "One group-only greeting.|{count} group-only greetings.",
   "finding.assets": "One image or file. Only the avatar is shown.|{count} images and files. Only the avatar is shown.",
   "finding.lore": "One entry.|{count} entries.",
+  "finding.lore_silent":
+    "One entry can never be sent ({reason}): {entries}.|{count} entries can never be sent ({reason}): {entries}.",
+  "finding.lore_silent.bare": "Some entries can never be sent.",
   "finding.lore_keys_split":
     "One entry had all its keys in one text. They are separate keys now.|{count} entries had all their keys in one text. They are separate keys now.",
   "finding.ejs": "One EJS block, kept as text.|{count} EJS blocks, kept as text.",
@@ -266,6 +269,13 @@ export default {
   "finding.reason.no_card_folder": "not in the folder of a card",
   "finding.reason.other_type": "of another type",
   "finding.reason.outside_of_folder": "outside of the imported folder",
+  "finding.reason.no_keys": "it has no keys, and is neither constant nor vectorized",
+  "finding.reason.no_secondary_keys": "its secondary keys are blank",
+  "finding.reason.zero_probability": "its probability is 0",
+  "finding.reason.recursion_only": "it waits for recursion and is excluded from it",
+  "finding.reason.no_position": "its position is unknown",
+  "finding.reason.no_outlet": "it is for an outlet and names none",
+  "finding.reason.empty_file": "the file is empty. Export it again in the program that it comes from",
   "finding.reason.expressions": "expression images and other files, which are not used here",
   "finding.reason.backgrounds": "background images, which are not used here",
   "finding.reason.backups": "backups of chats, which are read from their own folder",

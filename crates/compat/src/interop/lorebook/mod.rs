@@ -4,13 +4,14 @@
 //!
 //! `fields.rs` lists all fields of an entry with their names in both forms. `foreign_formats.rs` reads the other
 //! programs' formats. `values.rs` gives the fields their types, `decorators.rs` turns decorators into fields, and
-//! `conversion.rs` reports both. To add a field: add a line to that list. To add a program: detect its format in
+//! `conversion.rs` reports both. `silent.rs` reports entries that can never be sent. To add a field: add a line to that list. To add a program: detect its format in
 //! [`read`] and add a function there.
 
 mod conversion;
 mod decorators;
 mod fields;
 mod foreign_formats;
+mod silent;
 mod values;
 
 use serde_json::{Map, Value, json};
@@ -20,6 +21,7 @@ use super::png;
 use super::text;
 use crate::prompt::lore::{WordCharacters, read_keys};
 use conversion::ConversionNotes;
+pub use silent::silent_entry_findings;
 
 /// Maximum size of a lorebook file in bytes.
 pub const MAX_FILE_BYTES: usize = 16 << 20;
