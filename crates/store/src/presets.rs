@@ -10,13 +10,14 @@ use clotho_compat::interop::preset::remove_secrets;
 use clotho_compat::prompt::preset::models_of;
 use clotho_core::clock::Time;
 use clotho_core::ids::{PresetId, UserId};
+use clotho_core::tree::ScriptConsent;
 use clotho_core::tree::edit::TreeError;
 use clotho_core::tree::preset::validate_preset;
 
 use super::error::{StoreError, WriteError};
 use super::library::LibraryItem;
 use super::read::StoreReader;
-use super::script_consents::preset_scripts;
+use super::script_consents::{REGEX_KIND, preset_scripts};
 use super::tables::{presets, users};
 use super::tx::Tx;
 
@@ -145,6 +146,24 @@ impl StoreReader<'_> {
             bodies.all.push(serde_json::from_str(&body).map_err(|_| damaged_row("body", n))?);
         }
         Ok(bodies)
+    }
+
+    /// Returns the consent for the presets of a list that are regex scripts; `None` for all others.
+    ///
+    /// # Errors
+    /// Returns an error if the database fails or a row is damaged.
+    pub fn listed_script_consents(
+        &mut self,
+        owner: UserId,
+        heads: &[PresetHead],
+    ) -> Result<Vec<Option<ScriptConsent>>, StoreError> {
+        let mut scripts = Vec::new();
+        for head in heads.iter().filter(|head| head.kind == REGEX_KIND) {
+            let preset = self.preset(owner, head.id)?;
+            scripts.push(preset.and_then(|preset| preset.card.get("body").cloned()).unwrap_or_default());
+        }
+        let mut consents = self.global_script_consents(owner, &scripts)?.into_iter();
+        Ok(heads.iter().map(|head| if head.kind == REGEX_KIND { consents.next() } else { None }).collect())
     }
 
     /// Returns one of the caller's presets.

@@ -12,7 +12,6 @@ use clotho_core::tree::{AllowedScripts, CardRef, RequestedSettings, ScriptConsen
 use super::blobs;
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
-use super::presets::PresetHead;
 use super::read::StoreReader;
 use super::tables::{characters, presets, script_consents, sessions, users};
 use super::tree_writes::Actor;
@@ -51,7 +50,7 @@ pub fn preset_scripts(preset: &Map<String, Value>) -> Option<Value> {
 }
 
 /// The kind of presets that are regex scripts themselves.
-const REGEX_KIND: &str = "regex";
+pub(super) const REGEX_KIND: &str = "regex";
 
 fn scripts_of_body(kind: &str, body: &Value) -> Option<Value> {
     if kind == REGEX_KIND {
@@ -102,24 +101,6 @@ impl StoreReader<'_> {
             answers.extend(found.into_iter().map(|(hash, answer)| (hash, from_column(answer))));
         }
         Ok(hashes.iter().map(|hash| answers.get(hash).copied().unwrap_or_default()).collect())
-    }
-
-    /// Returns the consent for the presets of a list that are regex scripts; `None` for all others.
-    ///
-    /// # Errors
-    /// Returns an error if the database fails or a row is damaged.
-    pub fn listed_script_consents(
-        &mut self,
-        owner: UserId,
-        heads: &[PresetHead],
-    ) -> Result<Vec<Option<ScriptConsent>>, StoreError> {
-        let mut scripts = Vec::new();
-        for head in heads.iter().filter(|head| head.kind == REGEX_KIND) {
-            let preset = self.preset(owner, head.id)?;
-            scripts.push(preset.and_then(|preset| preset.card.get("body").cloned()).unwrap_or_default());
-        }
-        let mut consents = self.global_script_consents(owner, &scripts)?.into_iter();
-        Ok(heads.iter().map(|head| if head.kind == REGEX_KIND { consents.next() } else { None }).collect())
     }
 }
 

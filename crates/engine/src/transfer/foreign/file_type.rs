@@ -95,7 +95,7 @@ fn detect_lines(place: &SourceFile) -> io::Result<Option<ForeignFileType>> {
             Ok(ChatFileLine::Header(header)) => {
                 let is_header =
                     ["chat_metadata", "user_name", "character_name"].iter().any(|key| header.0.contains_key(*key));
-                return Ok(is_header.then_some(ForeignFileType::Chat));
+                return Ok(Some(if is_header { ForeignFileType::Chat } else { ForeignFileType::Json }));
             }
             // Open WebUI exports one chat per line too.
             Err(_) if is_lines && foreign_chat::read(line).is_ok() => return Ok(Some(ForeignFileType::Json)),
