@@ -195,6 +195,7 @@ impl Tx<'_> {
                 let persona = if to.is_null() { None } else { Some(json) };
                 self.update_row(|conn| diesel::update(row).set(sessions::persona.eq(persona)).execute(conn))
             }
+            "cards" => self.update_row(|conn| diesel::update(row).set(sessions::cards.eq(json)).execute(conn)),
             // The session's `trashed` column is set by the caller, which knows the time.
             "trashed" => Ok(()),
             other => self.run(|_| Err(StoreError::Database(format!("no setting is named {other}")))),

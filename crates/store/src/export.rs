@@ -26,7 +26,8 @@ use super::prepared::prepared;
 use super::presets::exportable_preset;
 use super::read::{StoreReader, find_session, pad_to_power_of_two};
 use super::rows::{
-    NodeRow, OperationRow, TextRow, persona_from_text, plugins_to_text, recall_to_text, summaries_to_text,
+    NodeRow, OperationRow, TextRow, cards_from_text, persona_from_text, plugins_to_text, recall_to_text,
+    summaries_to_text,
 };
 use super::stored::StoredSession;
 use super::tables::{deltas, fragments, nodes, operations, segments, sessions, sources, texts, traces, users};
@@ -268,7 +269,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
     fn operation(&mut self, row: OperationRow) -> Result<(), SessionExportError> {
         let effects = raw("operations", "effects", row.n, row.effects.clone())?;
         let operation = row.into_operation()?;
-        for hash in operation.effects.iter().flat_map(persona_hashes) {
+        for hash in operation.effects.iter().flat_map(card_hashes) {
             self.blob(BlobKind::Card, &hash)?;
         }
         self.line(&ArchiveLine::Operation(Box::new(OperationLine {
@@ -440,11 +441,15 @@ fn fragments_of(conn: &mut Conn, session_n: i64) -> Result<HashMap<i64, Fragment
     Ok(rows.into_iter().filter_map(|(n, id)| Some((n, FragmentId::from_slice(&id)?))).collect())
 }
 
-/// Returns the hashes of the old and the new persona of a setting.
-fn persona_hashes(effect: &Effect) -> Vec<String> {
+/// Returns the hashes of the old and the new persona or cards of a setting.
+fn card_hashes(effect: &Effect) -> Vec<String> {
     match effect {
         Effect::Setting { name, from, to } if name == "persona" => {
             [from, to].into_iter().filter_map(|value| Some(persona_from_text(&value.to_string())?.hash)).collect()
+        }
+        Effect::Setting { name, from, to } if name == "cards" => {
+            let cards = [from, to].into_iter().filter_map(|value| cards_from_text(&value.to_string()));
+            cards.flatten().map(|card| card.hash).collect()
         }
         _ => Vec::new(),
     }

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use clotho_core::ids::{CharacterId, UserId};
 
 use super::blobs;
+use super::card_versions;
 use super::conn::Conn;
 use super::error::{StoreError, WriteError};
 use super::read::StoreReader;
@@ -202,7 +203,7 @@ impl Tx<'_> {
     }
 }
 
-/// Deletes the files of cards that no longer exist.
+/// Deletes the files and versions of cards that no longer exist.
 ///
 /// # Errors
 /// Returns an error if the database fails.
@@ -210,5 +211,6 @@ pub(super) fn delete_orphans(conn: &mut Conn) -> QueryResult<usize> {
     let is_left = card_files::card
         .eq_any(characters::table.select(characters::id))
         .or(card_files::card.eq_any(personas::table.select(personas::id)));
+    card_versions::delete_orphans(conn)?;
     diesel::delete(card_files::table.filter(diesel::dsl::not(is_left))).execute(conn)
 }

@@ -38,6 +38,7 @@ mod blobs;
 mod branch_names;
 mod branches;
 mod caches;
+mod card_versions;
 mod claims;
 mod compare;
 mod compression;
@@ -104,6 +105,7 @@ use tokio::sync::mpsc;
 
 pub use arrange::{ArrangeResult, CopyRefusal, Label, MAX_REFUSALS, NodeWorldDiff, StashFragment};
 pub use branches::SessionBranch;
+pub use card_versions::{CardVersion, CardVersionOrigin, CardVersionSummary, SessionCardVersion};
 pub use claims::IdempotencyClaim;
 pub use connected_providers::ConnectedProvider;
 pub use delta_revisions::DeltaRevision;

@@ -413,7 +413,8 @@ pub fn cards_to_text(cards: &[CardRef]) -> String {
     serde_json::to_string(&pairs).unwrap_or_default()
 }
 
-fn cards_from_text(text: &str) -> Option<Vec<CardRef>> {
+/// Parses the text form of card references. Returns `None` if it is malformed.
+pub fn cards_from_text(text: &str) -> Option<Vec<CardRef>> {
     let pairs: Vec<(String, String)> = serde_json::from_str(text).ok()?;
     pairs.into_iter().map(|(id, hash)| Some(CardRef { id: id.parse().ok()?, hash })).collect()
 }

@@ -277,7 +277,7 @@ impl Tx<'_> {
 }
 
 /// Returns the stored consent for scripts.
-fn consent(conn: &mut Conn, owner_n: i64, scripts: &Value) -> Result<Option<ScriptConsent>, StoreError> {
+pub(super) fn consent(conn: &mut Conn, owner_n: i64, scripts: &Value) -> Result<Option<ScriptConsent>, StoreError> {
     let own = script_consents::table
         .filter(script_consents::owner_n.eq(owner_n))
         .filter(script_consents::hash.eq(hash_of(scripts)));

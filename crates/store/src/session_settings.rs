@@ -10,7 +10,9 @@ use clotho_core::tree::{
     AllowedScripts, AuthorsNote, PersonaRef, RecallSettings, RequestedSettings, Session, SummarySettings,
 };
 
-use super::rows::{persona_from_text, persona_to_text, plugins_from_text, plugins_to_json};
+use super::rows::{
+    cards_from_text, cards_to_text, persona_from_text, persona_to_text, plugins_from_text, plugins_to_json,
+};
 use super::tree_writes::check_storable_text;
 
 /// The settings that go along with a session when it is exported.
@@ -56,6 +58,7 @@ pub fn setting_value(session: &Session, name: &str) -> Value {
         "summaries" if session.summaries == SummarySettings::default() => Value::Null,
         "summaries" => session.summaries.to_json(),
         "requested" => session.requested.to_json(),
+        "cards" => json(cards_to_text(&session.cards)),
         "persona" => session.persona.as_ref().map_or(Value::Null, |p: &PersonaRef| json(persona_to_text(p))),
         _ => Value::Null,
     }
@@ -63,6 +66,14 @@ pub fn setting_value(session: &Session, name: &str) -> Value {
 
 fn is_preset_text(text: &str) -> bool {
     text.parse::<PresetId>().is_ok()
+}
+
+/// Returns whether a text is the list of a session's cards, each in one version.
+fn is_card_list(text: &str) -> bool {
+    cards_from_text(text).is_some_and(|cards| {
+        let hashes = cards.iter().all(|card| blake3::Hash::from_hex(&card.hash).is_ok());
+        hashes && !cards.is_empty() && cards.len() <= limits::MAX_CHARACTERS
+    })
 }
 
 /// Checks that a session with this setting could be read back. A value of the wrong shape would make the session
@@ -87,6 +98,7 @@ pub fn check_setting(name: &str, to: &Value) -> Result<(), TreeError> {
             ("requestedSettings", RequestedSettings::from_json(to).is_some(), "an object of settings or null")
         }
         "persona" => ("persona", to.is_null() || persona_from_text(&json).is_some(), "[id, hash] or null"),
+        "cards" => ("cards", is_card_list(&json), "a list of [id, hash]"),
         other => {
             let message = format!("a session has no setting \"{other}\"");
             return Err(TreeError::Invalid { field: "settings", message });

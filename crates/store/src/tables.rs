@@ -24,6 +24,12 @@ diesel::table! {
     card_files (n) { n -> BigInt, card -> Binary, name -> Text, kind -> Text, blob_n -> BigInt, }
 }
 diesel::table! {
+    card_versions (n) {
+        n -> BigInt, card -> Binary, number -> BigInt, content -> Binary, blob_n -> BigInt, origin -> SmallInt,
+        created -> BigInt,
+    }
+}
+diesel::table! {
     lorebooks (n) {
         n -> BigInt, id -> Binary, owner_n -> BigInt, book -> Text, created -> BigInt, updated -> BigInt,
         trashed -> Nullable<BigInt>,
@@ -174,6 +180,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     answers,
     blobs,
     card_files,
+    card_versions,
     characters,
     deltas,
     devices,

@@ -18,7 +18,7 @@ pub struct Session {
     pub id: SessionId,
     pub owner: UserId,
     pub title: String,
-    /// The characters in speaking order, each in the version the session began with.
+    /// The characters in speaking order, each in the version that prompts use.
     pub cards: Vec<CardRef>,
     /// The persona that the owner plays.
     pub persona: Option<PersonaRef>,
@@ -95,8 +95,8 @@ impl Session {
     }
 }
 
-/// A character in the version of the session's start. Later edits of the card do not change the session (`domain.md`
-/// 2.17).
+/// A character in one version: that of the session's start, until the owner chooses another one. Later edits of the
+/// card do not change the session (`domain.md` 2.17).
 #[derive(Debug, Clone, PartialEq)]
 pub struct CardRef {
     pub id: CharacterId,

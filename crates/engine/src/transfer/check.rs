@@ -226,7 +226,11 @@ impl ImportChecker {
         for effect in &effects {
             match effect {
                 Effect::Setting { name, from, to } if name == "persona" => {
-                    [from, to].into_iter().try_for_each(|persona| self.persona(persona))?;
+                    [from, to].into_iter().try_for_each(|persona| self.card_version(persona))?;
+                }
+                Effect::Setting { name, from, to } if name == "cards" => {
+                    let cards = [from, to].into_iter().filter_map(Value::as_array).flatten();
+                    cards.into_iter().try_for_each(|card| self.card_version(card))?;
                 }
                 Effect::Detached { fragment, .. } => _ = self.fragments.insert(fragment.fragment),
                 _ => {}
@@ -236,7 +240,8 @@ impl ImportChecker {
         self.mirror.apply(&Operation { op, kind: act, actor, at, step, effects })
     }
 
-    fn persona(&self, value: &Value) -> LineValidity {
+    /// Checks that the card of `[id, hash]` came before it. Null names none.
+    fn card_version(&self, value: &Value) -> LineValidity {
         value.get(1).and_then(Value::as_str).map_or(Ok(()), |hash| self.check_blob_exists(BlobKind::Card, hash))
     }
 

@@ -225,7 +225,7 @@ impl StoreReader<'_> {
         Ok(stored.into_iter().filter(is_old).map(|(n, edits, _)| (n, edits)).collect())
     }
 
-    /// Returns the blobs used by sessions, the log, rules and card files. If one of these cannot be read, this
+    /// Returns the blobs used by sessions, the log, rules, versions of cards and card files. If one of these cannot be read, this
     /// fails, because its blobs are unknown and must not be deleted.
     fn hashes_in_small_tables(&mut self) -> Result<HashPrefixes, StoreError> {
         let bad = |table, column, row| move |_| StoreError::Inconsistent { table, column, row };
@@ -239,10 +239,10 @@ impl StoreReader<'_> {
                 collect_hashes(&serde_json::from_str(&persona).map_err(bad("sessions", "persona", n))?, &mut named);
             }
         }
-        // An undo can restore a persona whose card is not used elsewhere.
+        // An undo can restore a persona or a version of a card that is not used elsewhere.
         let set: Vec<(i64, String)> = operations::table
             .filter(operations::act.eq("session"))
-            .filter(operations::effects.like("%persona%"))
+            .filter(operations::effects.like("%persona%").or(operations::effects.like("%\"cards\"%")))
             .select((operations::n, operations::effects))
             .load(self.conn)?;
         let mut effects: Vec<Value> = Vec::new();
@@ -266,6 +266,7 @@ impl StoreReader<'_> {
             named.extend(hash_prefix(&hash));
             collect_hashes(&serde_json::from_slice(&bytes).map_err(bad("blobs", "bytes", n))?, &mut named);
         }
+        named.extend(self.hashes_of_card_versions()?.iter().filter_map(|hash| hash_prefix(hash)));
         named.extend(self.hashes_of_card_files()?.iter().filter_map(|hash| hash_prefix(hash)));
         Ok(named)
     }
