@@ -193,6 +193,8 @@ impl<'a> AppliedDecorators<'a> {
             ("unrecursive" | "no_recursive_search", _) => set("preventRecursion", true.into()),
             ("additional_keys", _) => set_keys(entry, one.value, 0),
             ("exclude_keys", _) => set_keys(entry, one.value, 2),
+            // Stopped by all of the keys together, so one that is missing is enough.
+            ("exclude_keys_all", _) => set_keys(entry, one.value, 1),
             ("activate" | "dont_activate", _) => {
                 self.activation.push(one.line.trim_start_matches('@'));
                 true
@@ -309,6 +311,10 @@ mod tests {
                 json!({"content": "Old.", "keysecondary": ["bell", "rope"], "selective": true, "selectiveLogic": 2}),
             ),
             (
+                "@@exclude_keys_all bell, rope\nOld.",
+                json!({"content": "Old.", "keysecondary": ["bell", "rope"], "selective": true, "selectiveLogic": 1}),
+            ),
+            (
                 "@@additional_keys bell\nOld.",
                 json!({"content": "Old.", "keysecondary": ["bell"], "selective": true, "selectiveLogic": 0}),
             ),
@@ -320,6 +326,52 @@ mod tests {
             ("plain @@depth 5", json!({"content": "plain @@depth 5"})),
         ] {
             assert_eq!(Value::Object(applied(content).0), expected, "{content}");
+        }
+    }
+
+    /// The decorators that RisuAI obeys: each becomes a field or is named, and none stays in the text of a model.
+    #[test]
+    fn lore_decorators_of_risuai_are_obeyed_or_named() {
+        let kept = [
+            "activate_only_every 2",
+            "reverse_depth 2",
+            "is_greeting 1",
+            "position personality",
+            "position scenario",
+            "position pt_memory",
+            "ignore_on_max_context",
+            "disable_ui_prompt system_prompt",
+            "priority 5",
+            "recursive",
+        ];
+        let obeyed = [
+            "end",
+            "activate_only_after 2",
+            "keep_activate_after_match",
+            "dont_activate_after_match",
+            "depth 2",
+            "scan_depth 2",
+            "position before_desc",
+            "additional_keys a",
+            "exclude_keys a",
+            "exclude_keys_all a",
+            "match_full_word",
+            "match_partial_word",
+            "activate",
+            "dont_activate",
+            "probability 50",
+            "unrecursive",
+            "no_recursive_search",
+        ];
+        for (lines, code) in [(&kept[..], "decorators_kept"), (&obeyed[..], "decorators")] {
+            for line in lines {
+                let (entry, told) = applied(&format!("@@{line}\nOld."));
+                let name = json!(line.split(' ').next()).to_string();
+                assert_eq!(told, [(code, name)], "{line}");
+                assert!(line.contains("activate") || entry["content"] == "Old.", "{line}");
+                // They are also known below other text.
+                assert!(has_decorators(&format!("Old.\n@@{line}")), "{line}");
+            }
         }
     }
 
