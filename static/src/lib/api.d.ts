@@ -130,6 +130,27 @@ export interface components {
             path: string;
         };
         /** @description A character that a session is played with. */
+        /** @description A version of a character's card, without its texts. */
+        CardVersionHead: {
+            /** @description Fields that differ from the version before, such as `firstMessage` and `metadata.creator`; empty for the first. */
+            changedFields: string[];
+            /** @description Time at which the card became this version, ISO 8601 UTC. */
+            createdAt: string;
+            /** @description Hash of the content. Two versions with one hash differ in nothing that a version has. */
+            hash: string;
+            /**
+             * Format: int64
+             * @description Number of the version, from 1.
+             */
+            number: number;
+            /** @description Where the version came from. */
+            origin: components["schemas"]["CardVersionOrigin"];
+        };
+        /**
+         * @description Where a version of a card came from: as the character first came, an edit, an imported file, or an older version.
+         * @enum {string}
+         */
+        CardVersionOrigin: "created" | "edit" | "import" | "restore";
         Character: {
             /** @description Alternative greetings. */
             alternateGreetings: string[];
@@ -2959,10 +2980,23 @@ export interface components {
             type: "error";
         };
         /** @description A session: one story. */
+        /** @description The card that a session uses for one of its characters. */
+        SessionCard: {
+            /** @description The character. */
+            characterId: components["schemas"]["Id"];
+            /** @description Whether the character has another card now than the session uses. */
+            hasNewer: boolean;
+            /** Format: int64 */
+            newestVersion: number | null;
+            /** Format: int64 */
+            version: number | null;
+        };
         Session: {
             /** @description HEAD of the session. */
             activeLeafId: components["schemas"]["Id"];
             authorsNote: components["schemas"]["AuthorsNoteFields"] | null;
+            /** @description Which version of its card the session uses for each character; only in the answer for one session. */
+            cards?: components["schemas"]["SessionCard"][];
             /** @description Characters of the session; the first speaks by default. */
             characterIds: components["schemas"]["Id"][];
             /** @description The nearest context node at or above HEAD; only in the answer for one session. */
