@@ -12,9 +12,9 @@ use super::caller::{Caller, ClientIdentity};
 use super::error::ApiError;
 use super::file::{ArchiveDownload, ArchiveUpload, FileDownload, FileUpload, ImageResponse, SESSION_MEDIA_TYPE};
 use super::query::{
-    CharacterIdPath, DeviceIdPath, DocumentIdPath, DraftIdPath, FragmentIdPath, JobIdPath, LoreEntryUidPath,
-    LorebookIdPath, NodeIdPath, PersonaIdPath, PluginFilePath, PluginIdPath, PresetIdPath, ProviderIdPath, QueryParams,
-    SessionIdPath, SummaryIdPath, TrashIdPath,
+    CardVersionPath, CharacterIdPath, DeviceIdPath, DocumentIdPath, DraftIdPath, FragmentIdPath, JobIdPath,
+    LoreEntryUidPath, LorebookIdPath, NodeIdPath, PersonaIdPath, PluginFilePath, PluginIdPath, PresetIdPath,
+    ProviderIdPath, QueryParams, SessionIdPath, SummaryIdPath, TrashIdPath,
 };
 use super::response::{ApiResponse, FileResponse, NoContent};
 use super::upload_form::UploadForm;
@@ -136,6 +136,12 @@ impl DescribeInput for ProviderIdPath {
 impl DescribeInput for PluginFilePath {
     fn describe(description: &mut RouteDescription) {
         description.add_path_parameter("path", "the file");
+    }
+}
+
+impl DescribeInput for CardVersionPath {
+    fn describe(description: &mut RouteDescription) {
+        description.add_path_parameter("n", "the version, from 1");
     }
 }
 

@@ -46,10 +46,10 @@ use query::{CharacterIdPath, PersonaIdPath, SessionIdPath};
 use route_table::{RouteEntry, route, with_group};
 use routes::lorebook_links::BindingTargetPath;
 use routes::{
-    api_docs, auth, avatars, branches, cards, characters, devices, documents, drafts, embedded_plugin, exports, health,
-    image_proxy, lorebook_links, lorebooks, messages, models, node_states, nodes, personas, plugin_editor, plugins,
-    presets, projection, prompt_preview, providers, search, sessions, summaries, transcript, transfers, trash, tree,
-    tree_edits, turns, web_page, worlds,
+    api_docs, auth, avatars, branches, card_versions, cards, characters, devices, documents, drafts, embedded_plugin,
+    exports, health, image_proxy, lorebook_links, lorebooks, messages, models, node_states, nodes, personas,
+    plugin_editor, plugins, presets, projection, prompt_preview, providers, search, sessions, summaries, transcript,
+    transfers, trash, tree, tree_edits, turns, web_page, worlds,
 };
 
 const GET: Method = Method::GET;
@@ -135,6 +135,15 @@ fn character_routes() -> Vec<RouteEntry> {
             User,
             "Install the plugin of a card",
             embedded_plugin::install,
+        ),
+        route(GET, "/api/characters/{cid}/versions", User, "List the versions of a card", card_versions::list),
+        route(GET, "/api/characters/{cid}/versions/{n}", User, "Get a version of a card", card_versions::read),
+        route(
+            POST,
+            "/api/characters/{cid}/versions/{n}/restore",
+            User,
+            "Make a version of a card the present one",
+            card_versions::restore,
         ),
         route(GET, "/api/characters/{cid}", User, "Get a character", characters::read),
         route(PATCH, "/api/characters/{cid}", User, "Update a character", characters::update),
@@ -264,6 +273,13 @@ fn session_routes() -> Vec<RouteEntry> {
             summaries::delete,
         )
         .with_statuses(&[204]),
+        route(
+            POST,
+            "/api/sessions/{sid}/cards",
+            User,
+            "Use a version of a card in a session",
+            card_versions::use_version,
+        ),
         route(PUT, "/api/sessions/{sid}/plugins", User, "Set the plugins of a session", sessions::set_plugins),
     ]
 }

@@ -279,6 +279,25 @@ struct PluginFileSegment {
     path: String,
 }
 
+/// The number of a card's version in a path.
+#[derive(Debug, Clone, Copy)]
+pub struct CardVersionPath(pub i64);
+
+impl FromRequest for CardVersionPath {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let number = request.match_info().get("n").and_then(|text| text.parse().ok());
+        ready(number.map(Self).ok_or_else(|| ApiError::not_found(Self::WHAT)))
+    }
+}
+
+impl CardVersionPath {
+    /// What it identifies, for messages.
+    pub const WHAT: &'static str = "the version";
+}
+
 /// The `uid` of a lorebook entry in a path: a number or a word.
 #[derive(Debug, Clone)]
 pub struct LoreEntryUidPath(pub String);

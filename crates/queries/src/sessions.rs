@@ -1,7 +1,7 @@
 //! Sessions as lists and pages show them.
 
 use clotho_core::ids::{NodeId, SessionId, UserId};
-use clotho_store::{PathFilter, StoreError, StoreReader, StoredSession};
+use clotho_store::{PathFilter, SessionCardVersion, StoreError, StoreReader, StoredSession};
 
 use crate::error::ReadError;
 use crate::lookup::load_session;
@@ -20,6 +20,8 @@ pub struct SessionView {
     pub preview: Option<String>,
     /// The nearest context node at or above HEAD; not in the list.
     pub context: Option<NodeId>,
+    /// Which version of each of its cards it uses; not in the list.
+    pub cards: Option<Vec<SessionCardVersion>>,
 }
 
 /// Lists the user's sessions, last changed first: at most `limit` after the first `skip`.
@@ -37,7 +39,7 @@ pub fn list_sessions(
     let turns = reader.turn_counts(&sessions)?;
     let view = |(stored, turns): (StoredSession, i32)| {
         let preview = message_preview(reader, &stored, look)?;
-        Ok(SessionView { stored, turns, preview, context: None })
+        Ok(SessionView { stored, turns, preview, context: None, cards: None })
     };
     sessions.into_iter().zip(turns).map(view).collect()
 }
@@ -61,5 +63,6 @@ pub fn read_session(reader: &mut StoreReader<'_>, user: UserId, id: SessionId) -
     let (head, root) = (stored.session.head, stored.session.root);
     let context = reader.context_of(&stored, head)?.map_or(root, |placed| placed.node.id);
     let turns = reader.turn_counts(std::slice::from_ref(&stored))?.first().copied().unwrap_or(0);
-    Ok(SessionView { stored, turns, preview: None, context: Some(context) })
+    let cards = Some(reader.session_card_versions(&stored.session)?);
+    Ok(SessionView { stored, turns, preview: None, context: Some(context), cards })
 }

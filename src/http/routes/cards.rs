@@ -3,9 +3,12 @@
 use actix_web::web;
 use bytes::Bytes;
 use futures_util::stream;
+use serde_json::Value;
 
 use super::AppData;
+use super::avatar_files::delete_replaced;
 use super::characters::{load, response};
+use crate::app::App;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{CharacterIdPath, QueryParams};
@@ -16,12 +19,12 @@ use crate::http::wire::script_consent::CardImportQuery;
 use clotho_compat::interop::card::{self, MAX_FILE_BYTES};
 use clotho_core::ids::CharacterId;
 use clotho_engine::transfer::{self, CardRejection, ForeignImportReport};
-use clotho_store::{IdempotencyClaim, Tx};
+use clotho_store::{CharacterCard, IdempotencyClaim, Tx};
 
-/// Imports a character card.
+/// Imports a character card, as a new character or over one.
 ///
 /// # Errors
-/// Returns an error if the file is no card or too large.
+/// Returns an error if the file is no card or too large, or if the character that it replaces does not exist.
 pub async fn import(
     app: AppData,
     caller: Caller,
@@ -39,19 +42,37 @@ pub async fn import(
     let sent = form.file(MAX_FILE_BYTES).await?;
     let _place = app.card_import_slots.acquire().await.map_err(ApiError::internal)?;
     let (ids, now) = (app.ids.clone(), app.clock.now());
-    let id = CharacterId::new(ids.next_id(now));
+    let replaced = match query.0.character_id {
+        Some(id) => Some(load_replaced(&app, caller, id.0).await?),
+        None => None,
+    };
+    let id = replaced.as_ref().map_or_else(|| CharacterId::new(ids.next_id(now)), |present| present.id);
     let read = move || transfer::read_card(&sent.bytes, sent.name.as_deref(), id, &ids, now);
     let mut import = web::block(read).await.map_err(ApiError::internal)??;
     import.is_trusted = query.0.trust.unwrap_or(false);
+    if let Some(present) = &replaced {
+        import.keep_owned_fields(present);
+    }
     let (character, report) = (import.character.clone(), ForeignImportReport { items: import.items.clone() });
     let claim = IdempotencyClaim::current();
     let write = move |tx: &mut Tx<'_>| {
-        import.insert(tx, caller.0)?;
+        if replaced.is_some() {
+            import.replace(tx, caller.0)?;
+            let avatar = import.character.card.get("avatar").and_then(Value::as_str);
+            delete_replaced(tx, "characters", import.character.id.uuid(), avatar)?;
+        } else {
+            import.insert(tx, caller.0)?;
+        }
         tx.record_claim(claim.as_ref(), &import.character.id)
     };
     app.store.write(write).await?;
     let character = response(&app, caller, character).await?;
     ApiResponse::created(&CharacterImportResponse { character, report: report.into() })
+}
+
+/// Loads the character whose card an import replaces.
+async fn load_replaced(app: &App, caller: Caller, id: CharacterId) -> Result<CharacterCard, ApiError> {
+    load(app, caller, CharacterIdPath(id)).await.map_err(|error| error.detail("field", "characterId"))
 }
 
 impl From<CardRejection> for ApiError {

@@ -13,7 +13,7 @@ use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::cards::{CharacterFields, CharacterResponse};
 use crate::http::wire::{PageQuery, PageResponse};
 use clotho_core::ids::CharacterId;
-use clotho_store::{CharacterCard, IdempotencyClaim, StoreReader, Tx, card_scripts};
+use clotho_store::{CardVersionOrigin, CharacterCard, IdempotencyClaim, StoreReader, Tx, card_scripts};
 
 /// Lists the caller's characters, oldest first.
 ///
@@ -88,7 +88,7 @@ pub async fn update(
     card.updated = app.clock.now();
     let stored = card.clone();
     let write = move |tx: &mut Tx<'_>| {
-        tx.update_character(caller.0, &stored)?;
+        tx.save_card_version(caller.0, &stored, CardVersionOrigin::Edited)?;
         script_consent::write_change(tx, caller, before.as_ref(), card_scripts(&stored.card), answer)?;
         delete_replaced(tx, "characters", id.0.uuid(), stored.card.get("avatar").and_then(Value::as_str))
     };

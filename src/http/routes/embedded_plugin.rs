@@ -17,7 +17,7 @@ use crate::http::wire::server_info::PluginResponse;
 use clotho_plugin::embedded_plugin::{self, EmbeddedPluginError};
 use clotho_plugin::{LoadedPlugin, PluginSource, ScriptError, ScriptLimits};
 use clotho_queries::workshop;
-use clotho_store::CharacterCard;
+use clotho_store::{CardVersionOrigin, CharacterCard, Tx};
 
 /// Returns the embedded plugin, compared with the installed plugin of the same id. Nothing of it has run.
 ///
@@ -144,7 +144,9 @@ async fn update_card(
 ) -> Result<(), ApiError> {
     work(&mut card).map_err(embed_error)?;
     card.updated = app.clock.now();
-    Ok(app.store.write(move |tx| tx.update_character(caller.0, &card)).await?)
+    let write = move |tx: &mut Tx<'_>| tx.save_card_version(caller.0, &card, CardVersionOrigin::Edited);
+    app.store.write(write).await?;
+    Ok(())
 }
 
 fn embed_error(error: EmbeddedPluginError) -> ApiError {

@@ -8,6 +8,7 @@ pub mod auth;
 mod avatar_files;
 pub mod avatars;
 pub mod branches;
+pub mod card_versions;
 pub mod cards;
 pub mod characters;
 pub mod devices;

@@ -7,6 +7,7 @@
 
 pub mod authors_note;
 pub mod branches;
+pub mod card_versions;
 pub mod cards;
 pub mod checks;
 pub mod devices;

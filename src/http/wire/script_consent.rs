@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::ids::WireCharacterId;
 use clotho_core::tree::ScriptConsent;
 
 /// How a character card is imported.
@@ -13,6 +14,9 @@ pub struct CardImportQuery {
     /// Whether the regex scripts of the card run without a question; default `false` (see `requestedSettings` of a
     /// character).
     pub trust: Option<bool>,
+    /// The character whose card the file replaces, as a new version; absent = the file becomes a new character.
+    #[param(value_type = Option<String>)]
+    pub character_id: Option<WireCharacterId>,
 }
 
 /// What an imported card or preset wants and its owner has neither accepted nor declined yet. To accept it, send

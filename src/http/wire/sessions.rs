@@ -7,6 +7,7 @@ use serde_json::{Map, Number, Value};
 use utoipa::ToSchema;
 
 use super::authors_note::AuthorsNoteFields;
+use super::card_versions::SessionCardResponse;
 use super::checks::check_time_zone;
 use super::enums::SessionViewMode;
 use super::ids::{
@@ -43,6 +44,10 @@ pub struct SessionResponse {
     pub owner_id: WireUserId,
     /// Characters of the session; the first speaks by default.
     pub character_ids: Vec<WireCharacterId>,
+    /// Which version of its card the session uses for each character; only in the answer for one session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub cards: Option<Vec<SessionCardResponse>>,
     /// Persona of the owner.
     #[schema(required)]
     pub persona_id: Option<WirePersonaId>,
@@ -493,7 +498,7 @@ impl UsageTotalsResponse {
 
 impl From<SessionView> for SessionResponse {
     fn from(view: SessionView) -> Self {
-        let SessionView { stored, turns, preview, context } = view;
+        let SessionView { stored, turns, preview, context, cards } = view;
         let session = &stored.session;
         let counts =
             SessionCountsResponse { nodes: stored.counts.nodes, branches: stored.counts.leaves, turns: turns.into() };
@@ -502,6 +507,7 @@ impl From<SessionView> for SessionResponse {
             title: session.title.clone(),
             owner_id: WireId(session.owner),
             character_ids: session.cards.iter().map(|card| WireId(card.id)).collect(),
+            cards: cards.map(|cards| cards.into_iter().map(SessionCardResponse::from).collect()),
             persona_id: session.persona.as_ref().map(|persona| WireId(persona.id)),
             root_node_id: WireId(session.root),
             active_leaf_id: WireId(session.head),

@@ -38,6 +38,10 @@ string_enums! {
         None = "none", Broken = "broken", New = "new", Same = "same", Newer = "newer", Older = "older",
         Other = "other", Bundled = "bundled",
     }
+    /// Where a version of a card came from: as the character first came, an edit, an imported file, or an older version.
+    CardVersionOriginEnum as CardVersionOrigin {
+        Created = "created", Edit = "edit", Import = "import", Restore = "restore",
+    }
     /// How a file differs.
     FileChangeEnum as FileChange { Same = "same", Added = "added", Changed = "changed", Removed = "removed", }
     /// Where a plugin comes from.

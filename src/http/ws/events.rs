@@ -5,10 +5,11 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::draft_stream::DraftStreams;
 use super::reply_stream::ReplyStreams;
+use crate::http::wire::card_versions::SessionCardResponse;
 use crate::http::wire::events::{Event, NodeStateEvent, NodeStatesEvent};
 use crate::http::wire::ids::WireId;
 use crate::http::wire::node::ChatMessageNode;
@@ -196,7 +197,7 @@ impl SocketLogPosition {
         if operation.effects.iter().any(Effect::changes_layout) {
             events.push(tree_changed(operation));
         }
-        events.extend(settings_event(operation).map(OperationEvent::Plain));
+        events.extend(settings_event(reader, stored, operation)?.map(OperationEvent::Plain));
         // The last HEAD of the operation.
         let head = operation.effects.iter().rev().find_map(|effect| match effect {
             Effect::Head { to, .. } => Some(*to),
@@ -338,20 +339,29 @@ fn node_state(node: &Node) -> NodeStateEvent {
 }
 
 /// Returns the settings that an operation changed, by the field names of a session.
-fn settings_event(operation: &Operation) -> Option<Event> {
+fn settings_event(
+    reader: &mut StoreReader<'_>,
+    stored: &StoredSession,
+    operation: &Operation,
+) -> Result<Option<Event>, StoreError> {
     let mut session = Map::new();
     for effect in &operation.effects {
         if let Effect::Setting { name, to, .. } = effect {
             match name.as_str() {
+                "cards" => {
+                    let used = reader.session_card_versions(&stored.session)?;
+                    let used: Vec<SessionCardResponse> = used.into_iter().map(Into::into).collect();
+                    session.insert("cards".into(), json!(used));
+                }
                 "persona" => _ = session.insert("personaId".into(), to.get(0).cloned().unwrap_or_default()),
                 name => _ = session.insert(name.to_owned(), to.clone()),
             }
         }
     }
     if session.is_empty() {
-        return None;
+        return Ok(None);
     }
     session.insert("updatedAt".into(), operation.at.to_string().into());
     let title = session.get("title").and_then(Value::as_str).map(str::to_owned);
-    Some(Event::SessionUpdated { op: operation.op, title, session })
+    Ok(Some(Event::SessionUpdated { op: operation.op, title, session }))
 }

@@ -40,6 +40,7 @@ pub mod api_session;
 mod authors_note;
 mod branches;
 mod card_plugins;
+mod card_versions;
 mod cards;
 mod chat_templates;
 mod clock_jumps;

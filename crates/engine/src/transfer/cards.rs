@@ -12,7 +12,7 @@ use clotho_core::ids::{CharacterId, LorebookId, UserId};
 use clotho_core::tree::card::{TrimmedList, ValidationError, trim_to_limits, validate_card};
 use clotho_core::tree::lorebook::{EXTRA_FIELD as EXTRA_LOREBOOKS, PRIMARY_FIELD as LOREBOOK};
 use clotho_plugin::{embedded_plugin, omitted_initial_values, unreadable_initial_values};
-use clotho_store::{CardFile, CharacterCard, Lorebook, Tx, WriteError, card_scripts};
+use clotho_store::{CardFile, CardVersionOrigin, CharacterCard, Lorebook, Tx, WriteError, card_scripts};
 
 use super::lorebooks::{
     initial_values, invalid_entries_finding, new_lorebook, omitted_values_finding, unreadable_values_finding,
@@ -200,6 +200,17 @@ impl CharacterImport {
         self.put_files_and_lorebook(tx, owner)
     }
 
+    /// Keeps what belongs to the owner of a character that the card is to replace: its favourite mark, and its lorebooks
+    /// and picture if the card brings none.
+    pub fn keep_owned_fields(&mut self, present: &CharacterCard) {
+        self.character.created = present.created;
+        for field in ["isFavourite", "avatar", LOREBOOK, EXTRA_LOREBOOKS] {
+            if let (None, Some(value)) = (self.character.card.get(field), present.card.get(field)) {
+                self.character.card.insert(field.to_owned(), value.clone());
+            }
+        }
+    }
+
     /// Replaces the character with the same id.
     ///
     /// # Errors
@@ -207,7 +218,7 @@ impl CharacterImport {
     pub fn replace(&self, tx: &mut Tx<'_>, owner: UserId) -> Result<(), WriteError> {
         let known = tx.stored_card_scripts(owner, self.character.id)?;
         self.put_script_consent(tx, owner, known.as_ref())?;
-        tx.update_character(owner, &self.character)?;
+        tx.save_card_version(owner, &self.character, CardVersionOrigin::Imported)?;
         self.put_files_and_lorebook(tx, owner)
     }
 
