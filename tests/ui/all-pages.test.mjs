@@ -289,6 +289,8 @@ const DIALOGS = ({
     { dialog: { kind: "start", characterId } },
     { dialog: { kind: "character" } },
     { dialog: { kind: "editCharacter", characterId } },
+    { dialog: { kind: "cardVersions", characterId } },
+    { dialog: { kind: "useCard", characterId, sessionIds: [sid, "01990000-0000-7000-8000-000000000001"] } },
     { dialog: { kind: "report", report, characterId: null } },
     { dialog: { kind: "importOptions" } },
     { dialog: { kind: "connect", providerId: null, back: null } },

@@ -64,6 +64,9 @@ export const readCharacter = (cid: Id) => attempt(() => api.character(cid));
 
 /** Changes a character and, if there is a new one, its picture. */
 export async function changeCharacter(cid: Id, changes: CharacterChanges, picture: File | null) {
+  // Loaded here, because the first page does not need it.
+  const { askToUseCard, newestVersionOf } = await import("./card-versions.ts");
+  const before = await newestVersionOf(cid);
   const changed = await attempt(async () => {
     if (picture) await api.sendPicture(cid, picture);
     return api.changeCharacter(cid, changes);
@@ -71,4 +74,5 @@ export async function changeCharacter(cid: Id, changes: CharacterChanges, pictur
   if (!changed) return;
   openDialog(null);
   await readLibrary();
+  if ((await newestVersionOf(cid)) !== before) await askToUseCard(cid);
 }

@@ -55,6 +55,9 @@ export interface CardMetadata {
 }
 
 export type Character = Schemas["Character"] & { metadata: CardMetadata };
+export type CardVersionHead = Schemas["CardVersionHead"];
+export type CardVersion = CardVersionHead & { character: Character };
+export type SessionCard = Schemas["SessionCard"];
 export type CharacterChanges = Schemas["CharacterFields"];
 export type ImportedCharacter = Schemas["CharacterImportResponse"] & { metadata: CardMetadata };
 export type Persona = Schemas["PersonaResponse"];

@@ -14,6 +14,8 @@ export type Dialog =
   | { kind: "start"; characterId: Id }
   | { kind: "character" }
   | { kind: "editCharacter"; characterId: Id }
+  | { kind: "cardVersions"; characterId: Id }
+  | { kind: "useCard"; characterId: Id; sessionIds: Id[] }
   | { kind: "report"; report: Report; characterId: Id | null; n?: number }
   | { kind: "importOptions" }
   | { kind: "connect"; providerId: string | null; back: Dialog | null }

@@ -4,15 +4,17 @@ import { changeCharacter, readCharacter } from "../actions/cards.ts";
 import { setImagePermission, readImagePermission } from "../actions/remote-images.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-cards.ts";
+import versions from "../lib/strings/en-card-versions.ts";
 import outside from "../lib/strings/en-remote-images.ts";
 import { imagePermissionOf } from "../model/remote-images.ts";
 import { openDialog } from "../model/page.ts";
 import { EmbeddedPluginDialog } from "./embedded-plugin.tsx";
-import { Avatar, Modal, LoadingRows, icon } from "./common.tsx";
+import { Avatar, Modal, LoadingRows, icon, lazyView } from "./common.tsx";
 import type { Signal } from "../../vendor/preact.js";
 import type { Character, Unchecked } from "../lib/wire.d.ts";
 
 addEnglish(words);
+addEnglish(versions);
 addEnglish(outside);
 
 /** The text fields: name in the API, and height in rows. */
@@ -103,6 +105,7 @@ function Form({ character }: { character: Character }) {
       <ImagePermissionField characterId={character.id} />
       <ScriptConsentField character={character} />
       <EmbeddedPluginDialog characterId={character.id} />
+      <Versions characterId={character.id} />
       <div class="actions">
         <button type="button" onClick={() => openDialog(null)}>
           {t("cancel")}
@@ -112,6 +115,20 @@ function Form({ character }: { character: Character }) {
         </button>
       </div>
     </form>
+  );
+}
+
+const CardVersionList = lazyView(() => import("./card-versions.tsx").then((module) => module.CardVersionList));
+
+/** The versions of the card, read when they are opened. */
+function Versions({ characterId }: { characterId: string }) {
+  const isOpen = useSignal(false);
+  const toggle = (event: Event) => (isOpen.value = (event.target as HTMLDetailsElement).open);
+  return (
+    <details onToggle={toggle}>
+      <summary>{t("cardVersions.open")}</summary>
+      {isOpen.value && <CardVersionList characterId={characterId} />}
+    </details>
   );
 }
 

@@ -109,6 +109,10 @@ export function OpenDialog({ open }: { open: Dialog }) {
       return <SaveLoreEntry passage={open.passage} />;
     case "editCharacter":
       return <EditCharacter key={open.characterId} characterId={open.characterId} />;
+    case "cardVersions":
+      return <CardVersions key={open.characterId} characterId={open.characterId} />;
+    case "useCard":
+      return <UseCard key={open.characterId} characterId={open.characterId} sessionIds={open.sessionIds} />;
   }
 }
 
@@ -132,6 +136,9 @@ const requested = () => import("./requested-settings.tsx");
 const RequestedSettings = lazyView(() => requested().then((module) => module.RequestedSettings), 0);
 const PresetScripts = lazyView(() => requested().then((module) => module.PresetScripts), 0);
 const EditCharacter = lazyView(() => import("./character.tsx").then((module) => module.EditCharacter));
+const cardVersions = () => import("./card-versions.tsx");
+const CardVersions = lazyView(() => cardVersions().then((module) => module.CardVersions));
+const UseCard = lazyView(() => cardVersions().then((module) => module.UseCard), 0);
 const Lore = lazyView(() => import("./lore.tsx").then((module) => module.Lore));
 const SaveLoreEntry = lazyView(() => import("./save-lore-entry.tsx").then((module) => module.SaveLoreEntry));
 const TraceDialog = lazyView(() => import("./trace.tsx").then((module) => module.TraceDialog));

@@ -7,12 +7,14 @@ import { copySession } from "../actions/transfers.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import storyTexts from "../lib/strings/en-story.ts";
 import words from "../lib/strings/en-cards.ts";
+import versions from "../lib/strings/en-card-versions.ts";
 import edits from "../lib/strings/en-edit.ts";
 import { openDialog } from "../model/page.ts";
 import { icon } from "./common.tsx";
 import type { Character, Session } from "../lib/wire.d.ts";
 
 addEnglish(words);
+addEnglish(versions);
 addEnglish(edits);
 addEnglish(storyTexts);
 
@@ -23,6 +25,10 @@ export const CharacterItems = ({ character }: { character: Character }) => (
     <button type="button" onClick={() => openDialog({ kind: "editCharacter", characterId: character.id })}>
       {icon("edit")}
       {t("character.edit")}
+    </button>
+    <button type="button" onClick={() => openDialog({ kind: "cardVersions", characterId: character.id })}>
+      {icon("rewind")}
+      {t("cardVersions.open")}
     </button>
     {FORMATS.map((form) => (
       <button type="button" onClick={() => downloadCard(character.id, form)}>

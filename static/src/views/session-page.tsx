@@ -1,12 +1,15 @@
 // The page of a story: the chat and the state panel beside it. Loaded separately from the first page.
 import { Fragment, h, useEffect } from "../../vendor/preact.js";
+import { offerNewerCard } from "../actions/card-versions.ts";
 import { askForRequestedSettings } from "../actions/requested-settings.ts";
 import { askForPermissions } from "../actions/session-plugins.ts";
 import { updateDisplayScripts } from "../actions/display-scripts.ts";
 import { addEnglish } from "../lib/i18n.ts";
 import edits from "../lib/strings/en-edit.ts";
+import cardVersions from "../lib/strings/en-card-versions.ts";
 import words from "../lib/strings/en-story.ts";
 import { deltaOf } from "../model/deltas.ts";
+import { characterById } from "../model/library.ts";
 import { inTree, route } from "../model/page.ts";
 import { scriptsVersion } from "../model/display-scripts.ts";
 import { head, loading, session } from "../model/session-store.ts";
@@ -17,6 +20,7 @@ import { SessionButtons, TreeTab } from "./session-buttons.tsx";
 
 addEnglish(words);
 addEnglish(edits);
+addEnglish(cardVersions);
 
 const World = lazyView(() => import("./world.tsx").then((module) => module.World), 0);
 const Overview = lazyView(() => import("./overview.tsx").then((module) => module.Overview), 0);
@@ -30,6 +34,7 @@ export const SessionPage = () =>
       <Chat />
       <World />
       <PermissionQuestion />
+      <NewerCardNotice />
       <DisplayScriptLoader />
       {inTree.value && <Overview />}
     </>
@@ -52,6 +57,14 @@ function PermissionQuestion() {
   return null;
 }
 
+/** Offers the newer card of a character, once for each version. */
+function NewerCardNotice() {
+  const open = loading.value.state === "ready" ? session.value : null;
+  const newer = open?.cards?.filter(({ hasNewer }) => hasNewer).map((card) => card.newestVersion);
+  useEffect(() => offerNewerCard((cid) => characterById(cid)?.name ?? ""), [open?.id, newer?.join()]);
+  return null;
+}
+
 /** Loads the scripts that change displayed texts, while the story is still loading. */
 function DisplayScriptLoader() {
   const sid = route.value.page === "session" ? route.value.sid : null;
@@ -63,6 +76,7 @@ function DisplayScriptLoader() {
       open.model,
       open.regexScripts,
       open.characterIds,
+      open.cards,
       open.personaId,
       scriptsVersion.value,
     ]);

@@ -1,4 +1,5 @@
 // The keys of all texts. Only types, so that the first page does not load the list.
+import type cardVersions from "./en-card-versions.ts";
 import type cards from "./en-cards.ts";
 import type devices from "./en-devices.ts";
 import type edit from "./en-edit.ts";
@@ -31,6 +32,7 @@ export type Key =
   | keyof typeof story
   | keyof typeof edit
   | keyof typeof cards
+  | keyof typeof cardVersions
   | keyof typeof devices
   | keyof typeof findings
   | keyof typeof history

@@ -1,4 +1,5 @@
 // 全部中文：首页的文字在这里，其余的来自其他文件。
+import cardVersions from "./zh-card-versions.ts";
 import cards from "./zh-cards.ts";
 import devices from "./zh-devices.ts";
 import edit from "./zh-edit.ts";
@@ -33,6 +34,7 @@ export default {
   ...edit,
   ...findings,
   ...history,
+  ...cardVersions,
   ...generation,
   ...lore,
   ...note,
