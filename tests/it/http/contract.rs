@@ -80,6 +80,7 @@ async fn get_routes_match_openapi_and_write_nothing() {
         "{plugin}" => "combat".to_owned(),
         "{did}" => draft.clone(),
         "{oid}" => document.clone(),
+        "{n}" => "1".to_owned(),
         other => other.to_owned(),
     };
     // Prune a reply, so that the stash has a fragment.

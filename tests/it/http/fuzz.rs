@@ -155,6 +155,7 @@ impl JsonGenerator {
             parts.push(match part {
                 "{sid}" if !self.one_in(20) => play.sid.clone(),
                 "{plugin}" => (*self.pick(&["combat", "lantern-keep", "nobody"])).to_owned(),
+                "{n}" => (*self.pick(&["1", "2", "0", "-1", "x"])).to_owned(),
                 part if part.starts_with('{') => self.pick(&self.ids.clone()).clone(),
                 part => part.to_owned(),
             });

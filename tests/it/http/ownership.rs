@@ -15,6 +15,7 @@ fn path_with_ids_of(entry: &RouteEntry, stranger: &OtherUser) -> String {
         .replace("{cid}", &stranger.character.to_string())
         .replace("{pid}", &stranger.persona.to_string())
         .replace("{lid}", &stranger.lorebook.to_string())
+        .replace("{n}", "1")
         .replace("{jid}", &stranger.upload_slot.job().to_string())
         .replace("{fid}", NOTHING)
         // Presets are tested in `presets.rs`.
@@ -50,6 +51,7 @@ fn body(entry: &RouteEntry, stranger: &OtherUser) -> Option<Value> {
         ("PUT", "plugins") => json!([]),
         ("PUT", "outside") => json!({"allowed": true}),
         ("PUT", "rules") => json!({"plugin": "combat"}),
+        ("POST", "cards") => json!({"characterId": stranger.character.to_string()}),
         ("POST", "accept") => json!({"codeHash": "0"}),
         ("PUT", "holds") => json!({"everything": true}),
         ("POST", "entries") | ("PATCH", "{uid}") => json!({"entry": {"content": "Mine now"}}),
