@@ -14,7 +14,7 @@ export const cardVersion = (cid: Wire.Id, n: number): Promise<Wire.CardVersion> 
   call("GET", `/api/characters/${cid}/versions/${n}`);
 
 export const restoreCardVersion = (cid: Wire.Id, n: number): Promise<Wire.Character> =>
-  call("POST", `/api/characters/${cid}/versions/${n}/restore`, {});
+  call("POST", `/api/characters/${cid}/versions/${n}/restore`);
 
 /** Lets a session use the newest version of one of its characters. */
 export const applyNewestCard = (sid: Wire.Id, characterId: Wire.Id): Promise<Wire.Session> =>

@@ -92,7 +92,8 @@ async fn restored_version_becomes_the_newest() {
     let (play, address) = start().await;
     describe(&play.server, &address, "A smuggler.").await;
     play.server.request("PATCH", &address).json(&json!({"isFavourite": true})).send().await.expect(200);
-    let restored = play.server.post(&format!("{address}/versions/1/restore"), &json!({})).await;
+    let path = format!("{address}/versions/1/restore");
+    let restored = play.server.request("POST", &path).send().await.expect(200);
     assert_eq!((&restored["description"], &restored["isFavourite"]), (&json!("A pilot."), &json!(true)));
     let expected = json!([[3, "restore", ["description"]], [2, "edit", ["description"]], [1, "created", []]]);
     assert_eq!(outline(&play.server, &address).await, expected);
@@ -164,7 +165,7 @@ async fn card_versions_refuse_unknown_ids() {
     app.request("GET", &format!("/api/characters/{nobody}/versions")).send().await.expect_error("not_found");
     app.request("GET", &format!("/api/characters/{nobody}/versions/1")).send().await.expect_error("not_found");
     let restore = format!("{address}/versions/9/restore");
-    app.request("POST", &restore).json(&json!({})).send().await.expect_error("not_found");
+    app.request("POST", &restore).send().await.expect_error("not_found");
     app.request("GET", &format!("{address}/versions?limit=0")).send().await.expect_error("invalid");
     let cards = format!("/api/sessions/{}/cards", play.sid);
     let send = async |path: &str, body: Value| app.request("POST", path).json(&body).send().await;
