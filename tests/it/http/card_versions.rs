@@ -114,7 +114,8 @@ async fn session_uses_changed_card_after_its_owner_says_so() {
     let told = use_card(&play, json!({"characterId": cid})).await;
     let current = json!([{"characterId": cid, "version": 2, "newestVersion": 2, "hasNewer": false}]);
     assert_eq!(told["cards"], current);
-    assert_eq!(socket.read_until_type("session.updated").await["session"]["cards"], current);
+    let frame = socket.read_until_type("session.updated").await.pop().unwrap();
+    assert_eq!(frame["session"]["cards"], current);
     let sent = prompt(&play).await;
     assert!(sent.contains("A smuggler.") && !sent.contains("A pilot."), "{sent}");
     assert!(sent.matches("Go on.").count() >= 2, "history stays: {sent}");
