@@ -27,11 +27,11 @@ pub async fn list(
     query: QueryParams<PageQuery>,
 ) -> ApiResult<PageResponse<CardVersionSummaryResponse>> {
     let (limit, skip) = query.0.limit_and_offset()?;
-    let read = app.store.read::<_, ApiError, _>(move |reader| {
-        Ok(reader.card_versions(caller.0, id.0, skip, limit + 1)?.map(|found| found.into_iter().map(Into::into)))
-    });
+    let read =
+        app.store.read::<_, ApiError, _>(move |reader| Ok(reader.card_versions(caller.0, id.0, skip, limit + 1)?));
     let found = read.await?.ok_or_else(|| ApiError::not_found(CharacterIdPath::WHAT))?;
-    ApiResponse::ok(&PageQuery::page(found.collect(), limit, skip))
+    let found = found.into_iter().map(CardVersionSummaryResponse::from).collect();
+    ApiResponse::ok(&PageQuery::page(found, limit, skip))
 }
 
 /// Returns one version of a character's card.
