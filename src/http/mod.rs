@@ -46,10 +46,10 @@ use query::{CharacterIdPath, PersonaIdPath, SessionIdPath};
 use route_table::{RouteEntry, route, with_group};
 use routes::lorebook_links::BindingTargetPath;
 use routes::{
-    api_docs, auth, avatars, branches, card_versions, cards, characters, devices, documents, drafts, embedded_plugin,
-    exports, health, image_proxy, lorebook_links, lorebooks, messages, models, node_states, nodes, personas,
-    plugin_editor, plugins, presets, projection, prompt_preview, providers, search, sessions, summaries, transcript,
-    transfers, trash, tree, tree_edits, turns, web_page, worlds,
+    api_docs, auth, avatars, branches, card_versions, cards, characters, connection_profiles, devices, documents, drafts,
+    embedded_plugin, exports, health, image_proxy, lorebook_links, lorebooks, messages, models, node_states, nodes,
+    personas, plugin_editor, plugins, presets, projection, prompt_preview, providers, search, sessions, summaries,
+    transcript, transfers, trash, tree, tree_edits, turns, web_page, worlds,
 };
 
 const GET: Method = Method::GET;
@@ -67,6 +67,7 @@ pub fn all_routes() -> Vec<RouteEntry> {
         with_group("Lorebooks", lorebook_routes()),
         with_group("Lorebooks", lorebook_link_routes()),
         with_group("Presets", preset_routes()),
+        with_group("Connection profiles", connection_profile_routes()),
         with_group("Documents", document_routes()),
         // Before the session routes: literal path segments must precede `{sid}`.
         with_group("Import and export", transfer_routes()),
@@ -232,6 +233,24 @@ fn preset_routes() -> Vec<RouteEntry> {
         route(PATCH, "/api/presets/{rid}", User, "Update a preset", presets::update),
         route(DELETE, "/api/presets/{rid}", User, "Move a preset to the trash", presets::delete).with_statuses(&[204]),
         route(GET, "/api/presets/{rid}/export", User, "Export a preset", presets::export),
+    ]
+}
+
+fn connection_profile_routes() -> Vec<RouteEntry> {
+    vec![
+        route(GET, "/api/profiles", User, "List connection profiles", connection_profiles::list),
+        route(POST, "/api/profiles", User, "Create a connection profile", connection_profiles::create)
+            .with_statuses(&[201]),
+        route(GET, "/api/profiles/{kid}", User, "Get a connection profile", connection_profiles::read),
+        route(PATCH, "/api/profiles/{kid}", User, "Update a connection profile", connection_profiles::update),
+        route(
+            DELETE,
+            "/api/profiles/{kid}",
+            User,
+            "Delete a connection profile permanently",
+            connection_profiles::delete,
+        )
+        .with_statuses(&[204]),
     ]
 }
 

@@ -16,8 +16,8 @@ use serde::de::{DeserializeOwned, Deserializer, IntoDeserializer, Visitor};
 use super::body::{invalid_field, printable, reword_deserialize_error};
 use super::error::{ApiError, ApiErrorCode};
 use clotho_core::ids::{
-    CharacterId, DeviceId, DocumentId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId, PresetId, SessionId,
-    SummaryId, TrashId,
+    CharacterId, ConnectionProfileId, DeviceId, DocumentId, DraftId, FragmentId, JobId, LorebookId, NodeId, PersonaId,
+    PresetId, SessionId, SummaryId, TrashId,
 };
 
 /// A query of type `T`.
@@ -213,6 +213,8 @@ path_ids! {
     LorebookIdPath(LorebookId) = "lid" "the lorebook";
     /// The preset id in a path.
     PresetIdPath(PresetId) = "rid" "the preset";
+    /// The connection profile id in a path.
+    ConnectionProfileIdPath(ConnectionProfileId) = "kid" "the connection profile";
     /// The job id in a path.
     JobIdPath(JobId) = "jid" "the job";
     /// The fragment id in a path.

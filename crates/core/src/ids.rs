@@ -88,6 +88,8 @@ ids! {
     LorebookId;
     /// A preset: prompt settings imported from another program.
     PresetId;
+    /// A connection profile: a named set of model settings.
+    ConnectionProfileId;
     /// A document: a text used in prompts.
     DocumentId;
     /// A paired device.

@@ -1,7 +1,12 @@
 //! Sessions as lists and pages show them.
 
-use clotho_core::ids::{NodeId, SessionId, UserId};
-use clotho_store::{PathFilter, SessionCardVersion, StoreError, StoreReader, StoredSession};
+use std::collections::BTreeSet;
+
+use clotho_core::ids::{ConnectionProfileId, NodeId, SessionId, UserId};
+use clotho_core::tree::ConnectionSettings;
+use clotho_store::{
+    ConnectionProfile, PathFilter, SessionCardVersion, StoreError, StoreReader, StoredSession,
+};
 
 use crate::error::ReadError;
 use crate::lookup::load_session;
@@ -22,6 +27,16 @@ pub struct SessionView {
     pub context: Option<NodeId>,
     /// Which version of each of its cards it uses; not in the list.
     pub cards: Option<Vec<SessionCardVersion>>,
+    /// The connection profile that was chosen last, if it still exists.
+    pub profile: Option<SessionProfile>,
+}
+
+/// The connection profile of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionProfile {
+    pub id: ConnectionProfileId,
+    /// Whether the session or the profile was changed since, so that they differ.
+    pub is_changed: bool,
 }
 
 /// Lists the user's sessions, last changed first: at most `limit` after the first `skip`.
@@ -37,11 +52,29 @@ pub fn list_sessions(
 ) -> Result<Vec<SessionView>, StoreError> {
     let sessions = reader.sessions(user, skip, limit)?;
     let turns = reader.turn_counts(&sessions)?;
+    let profiles = session_profiles(reader, user, &sessions)?;
     let view = |(stored, turns): (StoredSession, i32)| {
         let preview = message_preview(reader, &stored, look)?;
-        Ok(SessionView { stored, turns, preview, context: None, cards: None })
+        let profile = profile_of(&stored, &profiles);
+        Ok(SessionView { stored, turns, preview, context: None, cards: None, profile })
     };
     sessions.into_iter().zip(turns).map(view).collect()
+}
+
+/// Returns the connection profiles that sessions have chosen and that still exist.
+fn session_profiles(
+    reader: &mut StoreReader<'_>,
+    user: UserId,
+    sessions: &[StoredSession],
+) -> Result<Vec<ConnectionProfile>, StoreError> {
+    let ids: BTreeSet<_> = sessions.iter().filter_map(|stored| stored.session.profile).collect();
+    reader.connection_profiles_by_id(user, &ids.into_iter().collect::<Vec<_>>())
+}
+
+fn profile_of(stored: &StoredSession, profiles: &[ConnectionProfile]) -> Option<SessionProfile> {
+    let id = stored.session.profile?;
+    let profile = profiles.iter().find(|profile| profile.id == id)?;
+    Some(SessionProfile { id, is_changed: ConnectionSettings::of_session(&stored.session) != profile.settings })
 }
 
 /// Returns the start of the newest message of a session, as displayed.
@@ -64,5 +97,7 @@ pub fn read_session(reader: &mut StoreReader<'_>, user: UserId, id: SessionId) -
     let context = reader.context_of(&stored, head)?.map_or(root, |placed| placed.node.id);
     let turns = reader.turn_counts(std::slice::from_ref(&stored))?.first().copied().unwrap_or(0);
     let cards = Some(reader.session_card_versions(&stored.session)?);
-    Ok(SessionView { stored, turns, preview: None, context: Some(context), cards })
+    let profiles = session_profiles(reader, user, std::slice::from_ref(&stored))?;
+    let profile = profile_of(&stored, &profiles);
+    Ok(SessionView { stored, turns, preview: None, context: Some(context), cards, profile })
 }

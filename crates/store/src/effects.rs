@@ -172,6 +172,9 @@ impl Tx<'_> {
                 self.update_row(|conn| diesel::update(row).set(sessions::values_model.eq(text)).execute(conn))
             }
             "preset" => self.update_row(|conn| diesel::update(row).set(sessions::preset.eq(text)).execute(conn)),
+            "profile" => {
+                self.update_row(|conn| diesel::update(row).set(sessions::connection_profile_id.eq(text)).execute(conn))
+            }
             "scripts" => self.update_row(|conn| diesel::update(row).set(sessions::scripts.eq(json)).execute(conn)),
             "recall" => {
                 let recall = if to.is_null() { None } else { Some(json) };

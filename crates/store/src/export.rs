@@ -215,6 +215,7 @@ impl<W: FnMut(&ArchiveLine) -> io::Result<()>> SessionExporter<'_, W> {
             note: session.note.as_ref().map(|note| raw(note.to_json().to_string())).transpose()?,
             summaries: summaries_to_text(&session.summaries).map(raw).transpose()?,
             values_model: session.values_model.clone(),
+            profile: session.profile,
             plugins: raw(plugins_to_text(&session.plugins))?,
             seed: session.seed,
             created: session.created.0,

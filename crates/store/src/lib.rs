@@ -13,7 +13,7 @@
 //!   side. `node_views.rs`: reads many nodes at once.
 //! - `traces.rs`: how a reply was made. `usage.rs`: tokens and costs of replies.
 //! - `library.rs`: users and cards. `lorebook_bindings.rs`: bindings of lorebooks to sessions and cards.
-//!   `devices.rs`: paired devices.
+//!   `devices.rs`: paired devices. `connection_profiles.rs`: named sets of model settings.
 //! - `claims.rs`: idempotency keys of requests, committed together with the write.
 //! - `upkeep/`: trash, backups, garbage collection and the doctor.
 //! - `export.rs` writes a session as the lines of a file, `session_import.rs` reads one. `node_import.rs`
@@ -44,6 +44,7 @@ mod compare;
 mod compression;
 mod conn;
 mod connected_providers;
+mod connection_profiles;
 mod delta_revisions;
 mod descendants;
 mod destroy;
@@ -108,6 +109,7 @@ pub use branches::SessionBranch;
 pub use card_versions::{CardVersion, CardVersionOrigin, CardVersionSummary, SessionCardVersion};
 pub use claims::IdempotencyClaim;
 pub use connected_providers::ConnectedProvider;
+pub use connection_profiles::ConnectionProfile;
 pub use delta_revisions::DeltaRevision;
 pub use devices::PairedDevice;
 pub use documents::StoredDocument;

@@ -260,6 +260,7 @@ pub struct SessionRow {
     pub summaries: Option<String>,
     pub values_model: Option<String>,
     pub requested: Option<String>,
+    pub connection_profile_id: Option<String>,
 }
 
 impl SessionRow {
@@ -294,6 +295,7 @@ impl SessionRow {
             summaries: summaries_to_text(&session.summaries),
             values_model: session.values_model.clone(),
             requested: (!session.requested.is_empty()).then(|| session.requested.to_json().to_string()),
+            connection_profile_id: session.profile.map(|id| id.to_string()),
         }
     }
 
@@ -320,6 +322,8 @@ impl SessionRow {
             note: optional(self.note.as_deref(), note_from_text).ok_or_else(bad("note"))?,
             summaries: summaries_from_text(self.summaries.as_deref()).ok_or_else(bad("summaries"))?,
             values_model: self.values_model,
+            profile: optional(self.connection_profile_id.as_deref(), |id| id.parse().ok())
+                .ok_or_else(bad("connection_profile_id"))?,
             plugins: plugins_from_text(&self.plugins).ok_or_else(bad("plugins"))?,
             requested: requested_from_text(self.requested.as_deref()).ok_or_else(bad("requested"))?,
             seed: self.seed.cast_unsigned(),

@@ -106,6 +106,7 @@ fn session_from_line(owner: UserId, line: &SessionLine) -> Result<Session, &'sta
         },
         summaries: summaries_from_text(line.summaries.as_deref().map(RawValue::get)).ok_or("summaries")?,
         values_model: line.values_model.clone(),
+        profile: line.profile,
         plugins: plugins_from_text(line.plugins.get()).ok_or("plugins")?,
         requested: RequestedSettings::default(),
         seed: line.seed,

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use clotho_core::ids::PresetId;
+use clotho_core::ids::{ConnectionProfileId, PresetId};
 use clotho_core::tree::edit::TreeError;
 use clotho_core::tree::limits;
 use clotho_core::tree::{
@@ -52,6 +52,7 @@ pub fn setting_value(session: &Session, name: &str) -> Value {
         "plugins" => plugins_to_json(&session.plugins),
         "scripts" => json!(session.scripts),
         "preset" => session.preset.map_or(Value::Null, |id| id.to_string().into()),
+        "profile" => session.profile.map_or(Value::Null, |id| id.to_string().into()),
         "recall" if session.recall == RecallSettings::default() => Value::Null,
         "recall" => session.recall.to_json(),
         "note" => session.note.as_ref().map_or(Value::Null, AuthorsNote::to_json),
@@ -76,6 +77,10 @@ fn is_card_list(text: &str) -> bool {
     })
 }
 
+fn is_profile_text(text: &str) -> bool {
+    text.parse::<ConnectionProfileId>().is_ok()
+}
+
 /// Checks that a session with this setting could be read back. A value of the wrong shape would make the session
 /// permanently unreadable.
 pub fn check_setting(name: &str, to: &Value) -> Result<(), TreeError> {
@@ -91,6 +96,7 @@ pub fn check_setting(name: &str, to: &Value) -> Result<(), TreeError> {
         }
         "scripts" => ("scripts", AllowedScripts::deserialize(to).is_ok(), "{card, preset}, each true or false"),
         "preset" => ("preset", to.is_null() || to.as_str().is_some_and(is_preset_text), "an id or null"),
+        "profile" => ("profileId", to.is_null() || to.as_str().is_some_and(is_profile_text), "an id or null"),
         "recall" => ("recall", RecallSettings::from_json(to).is_some(), "{enabled, collections} or null"),
         "note" => ("authorsNote", to.is_null() || AuthorsNote::from_json(to).is_some(), "a note or null"),
         "summaries" => ("summaries", SummarySettings::from_json(to).is_some(), "{enabled, every, model} or null"),

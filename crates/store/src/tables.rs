@@ -54,6 +54,12 @@ diesel::table! {
     }
 }
 diesel::table! {
+    connection_profiles (n) {
+        n -> BigInt, id -> Binary, owner_n -> BigInt, name -> Text, settings -> Text, created -> BigInt,
+        updated -> BigInt,
+    }
+}
+diesel::table! {
     sessions (n) {
         n -> BigInt, id -> Binary, owner_n -> BigInt, title -> Text, cards -> Text, persona -> Nullable<Text>,
         root_n -> BigInt, head_n -> BigInt, op -> BigInt, head_op -> BigInt, mode -> Text, model -> Nullable<Text>,
@@ -65,6 +71,7 @@ diesel::table! {
         summaries -> Nullable<Text>,
         values_model -> Nullable<Text>,
         requested -> Nullable<Text>,
+        connection_profile_id -> Nullable<Text>,
     }
 }
 diesel::table! {
@@ -182,6 +189,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     card_files,
     card_versions,
     characters,
+    connection_profiles,
     deltas,
     devices,
     documents,

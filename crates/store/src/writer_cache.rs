@@ -303,6 +303,7 @@ mod tests {
             note: None,
             summaries: SummarySettings::default(),
             values_model: None,
+            profile: None,
             plugins: Vec::new(),
             requested: RequestedSettings::default(),
             seed: 7,

@@ -11,6 +11,7 @@ pub mod branches;
 pub mod card_versions;
 pub mod cards;
 pub mod characters;
+pub mod connection_profiles;
 pub mod devices;
 pub mod documents;
 pub mod drafts;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::connection_profiles::{load_usable_profile, model_problems};
 use super::{AppData, node_renderer};
 use crate::app::App;
 use crate::http::body::{JsonBody, JsonListBody};
@@ -49,14 +50,20 @@ pub async fn list(
 pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreateSessionRequest>) -> ApiResult<SessionResponse> {
     let body = body.0;
     body.check()?;
+    let profile = match body.profile_id {
+        Some(id) => Some(load_usable_profile(&app, caller, id.0).await?),
+        None => None,
+    };
+    let connection = profile.as_ref().map(|profile| profile.settings.clone()).unwrap_or_default();
     let new = turn::SessionSpec {
         character_ids: body.character_ids.iter().map(|id| id.0).collect(),
         persona_id: body.persona_id.map(|id| id.0),
         title: body.title,
         plugins: body.plugins.map(|list| list.into_iter().map(Into::into).collect()),
-        model: body.model,
+        model: body.model.or(connection.model),
         mode: body.mode.map(|mode| mode.name().to_owned()),
-        params: body.params,
+        params: if body.params.is_empty() { connection.params } else { body.params },
+        profile,
         lorebook_ids: body.lorebook_ids.iter().map(|id| id.0).collect(),
         time_zone: body.time_zone,
     };
@@ -85,23 +92,13 @@ pub async fn update(
     // Check everything that needs no write transaction: models, preset, persona.
     body.0.check()?;
     app.store.read_inline(move |reader| load_session(reader, caller.0, sid.0).map(|_| ())).await?;
-    if let Some(Some(model)) = &body.0.model {
-        app.models.find(model).map_err(|error| ApiError::invalid("model", error.to_string()))?;
-    }
-    if let Some(Some(model)) = &body.0.values_model {
-        let writer = app.models.find(model).map_err(|error| ApiError::invalid("valuesModel", error.to_string()))?;
-        if matches!(writer, turn::ReplyWriter::Narrator(_)) {
-            let why = format!("\"{model}\" is a plugin that only writes replies: choose a model");
-            return Err(ApiError::invalid("valuesModel", why));
-        }
-    }
-    let named = [body.0.model.clone().flatten(), body.0.values_model.clone().flatten()];
-    let unlisted = named.into_iter().flatten().filter_map(|model| app.models.missing_model_hint(&model));
-    let problems: Vec<RenderedMessage> = unlisted.map(|problem| RenderedMessage::new(&problem)).collect();
+    let mut problems = check_models(&app, &body.0)?;
     let summaries = body.0.summaries.clone();
-    if let Some(model) = summaries.as_ref().and_then(|summaries| summaries.model.as_ref()) {
-        app.models.find(model).map_err(|error| ApiError::invalid("summaries.model", error.to_string()))?;
-    }
+    let profile = match body.0.profile_id {
+        Some(Some(id)) => Some(load_usable_profile(&app, caller, id.0).await?.settings),
+        _ => None,
+    };
+    problems.extend(profile.iter().flat_map(|profile| model_problems(&app, profile)));
     if let Some(Some(id)) = body.0.preset_id {
         check_preset_usable(&app, caller, id.0).await?;
     }
@@ -117,6 +114,12 @@ pub async fn update(
     app.store
         .write(move |tx| {
             let mut settings = settings.clone();
+            if let Some(profile) = &profile {
+                let changes = profile.changes_of(&tx.session(caller.0, sid.0)?.session);
+                let is_unset = |name: &str| !settings.iter().any(|(set, _)| set == name);
+                let unset: Vec<_> = changes.into_iter().filter(|(name, _)| is_unset(name)).collect();
+                settings.extend(unset);
+            }
             match &persona {
                 Some(Some((id, bytes))) => {
                     settings.push(("persona".into(), json!([id.to_string(), tx.put_blob(bytes)?])))
@@ -139,6 +142,26 @@ pub async fn update(
     ApiResponse::ok(&session.with_problems(problems))
 }
 
+/// Checks the models that a request names. Returns probable mistakes: models that their provider does not list.
+fn check_models(app: &App, body: &UpdateSessionRequest) -> Result<Vec<RenderedMessage>, ApiError> {
+    if let Some(Some(model)) = &body.model {
+        app.models.find(model).map_err(|error| ApiError::invalid("model", error.to_string()))?;
+    }
+    if let Some(Some(model)) = &body.values_model {
+        let writer = app.models.find(model).map_err(|error| ApiError::invalid("valuesModel", error.to_string()))?;
+        if matches!(writer, turn::ReplyWriter::Narrator(_)) {
+            let why = format!("\"{model}\" is a plugin that only writes replies: choose a model");
+            return Err(ApiError::invalid("valuesModel", why));
+        }
+    }
+    if let Some(model) = body.summaries.as_ref().and_then(|summaries| summaries.model.as_ref()) {
+        app.models.find(model).map_err(|error| ApiError::invalid("summaries.model", error.to_string()))?;
+    }
+    let named = [body.model.clone().flatten(), body.values_model.clone().flatten()];
+    let unlisted = named.into_iter().flatten().filter_map(|model| app.models.missing_model_hint(&model));
+    Ok(unlisted.map(|problem| RenderedMessage::new(&problem)).collect())
+}
+
 /// Returns the settings by their names in the operation log.
 fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
     let UpdateSessionRequest {
@@ -153,6 +176,7 @@ fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
         regex_scripts,
         authors_note,
         requested_settings,
+        profile_id,
         persona_id: _,
     } = change;
     let named = [
@@ -162,6 +186,7 @@ fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
         ("valuesModel", values_model.map(Value::from)),
         ("params", params.map(Value::from)),
         ("preset", preset_id.map(|id| id.map(|id| id.0.to_string())).map(Value::from)),
+        ("profile", profile_id.map(|id| id.map(|id| id.0.to_string())).map(Value::from)),
         ("scripts", regex_scripts.map(|allowed| json!(allowed))),
         ("recall", recall.map(Value::from)),
         ("note", authors_note.map(|note| note.map_or(Value::Null, |note| tree::AuthorsNote::from(note).to_json()))),

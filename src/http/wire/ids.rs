@@ -11,8 +11,8 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use clotho_core::ids::{
-    CharacterId, DeviceId, DocumentId, DraftId, JobId, LorebookId, MalformedId, NodeId, PersonaId, PresetId, SessionId,
-    SummaryId, TrashId, UserId,
+    CharacterId, ConnectionProfileId, DeviceId, DocumentId, DraftId, JobId, LorebookId, MalformedId, NodeId, PersonaId,
+    PresetId, SessionId, SummaryId, TrashId, UserId,
 };
 
 /// An id as a lower-case UUID.
@@ -31,6 +31,8 @@ pub type WirePersonaId = WireId<PersonaId>;
 pub type WireLorebookId = WireId<LorebookId>;
 /// Id of a preset.
 pub type WirePresetId = WireId<PresetId>;
+/// Id of a connection profile.
+pub type WireConnectionProfileId = WireId<ConnectionProfileId>;
 /// Id of a document.
 pub type WireDocumentId = WireId<DocumentId>;
 /// Id of a paired device.

@@ -10,6 +10,7 @@ pub mod branches;
 pub mod card_versions;
 pub mod cards;
 pub mod checks;
+pub mod connection_profiles;
 pub mod devices;
 pub mod display_scripts;
 pub mod documents;

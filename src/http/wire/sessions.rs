@@ -11,7 +11,8 @@ use super::card_versions::SessionCardResponse;
 use super::checks::check_time_zone;
 use super::enums::SessionViewMode;
 use super::ids::{
-    WireCharacterId, WireId, WireLorebookId, WireNodeId, WirePersonaId, WirePresetId, WireSessionId, WireUserId,
+    WireCharacterId, WireConnectionProfileId, WireId, WireLorebookId, WireNodeId, WirePersonaId, WirePresetId,
+    WireSessionId, WireUserId,
 };
 use super::records::CodedMessageSchema;
 use super::string_enums::ScriptScopeEnum;
@@ -85,6 +86,11 @@ pub struct SessionResponse {
     /// Model that writes the changes of values after each reply; null = the model of the reply does.
     #[schema(required)]
     pub values_model: Option<String>,
+    /// Connection profile that was chosen last; null = none, or it was deleted.
+    #[schema(required)]
+    pub profile_id: Option<WireConnectionProfileId>,
+    /// Whether the settings differ from those of this profile now; false without a profile.
+    pub profile_is_changed: bool,
     /// Plugins of the session.
     pub plugins: Vec<SessionPluginFields>,
     /// What the imported file wants and nobody has accepted or declined yet; null = nothing.
@@ -296,6 +302,9 @@ pub struct CreateSessionRequest {
     #[serde(default, deserialize_with = "deserialize_params")]
     #[schema(value_type = JsonMap)]
     pub params: Map<String, Value>,
+    /// Connection profile of the caller for all that the request does not set itself.
+    #[serde(default)]
+    pub profile_id: Option<WireConnectionProfileId>,
     /// Lorebooks of the caller to link to the session, at most 64.
     #[serde(default)]
     pub lorebook_ids: Vec<WireLorebookId>,
@@ -353,6 +362,11 @@ pub struct UpdateSessionRequest {
     #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub values_model: Option<Option<String>>,
+    /// Connection profile whose settings the session takes over, in the same write; settings of the request itself come
+    /// first. null = no profile; the settings stay.
+    #[serde(deserialize_with = "deserialize_nullable_option")]
+    #[schema(value_type = Option<String>)]
+    pub profile_id: Option<Option<WireConnectionProfileId>>,
     /// Only null: ends the question about what an imported file wants.
     #[serde(deserialize_with = "deserialize_null")]
     #[schema(value_type = Option<JsonMap>)]
@@ -498,7 +512,7 @@ impl UsageTotalsResponse {
 
 impl From<SessionView> for SessionResponse {
     fn from(view: SessionView) -> Self {
-        let SessionView { stored, turns, preview, context, cards } = view;
+        let SessionView { stored, turns, preview, context, cards, profile } = view;
         let session = &stored.session;
         let counts =
             SessionCountsResponse { nodes: stored.counts.nodes, branches: stored.counts.leaves, turns: turns.into() };
@@ -522,6 +536,8 @@ impl From<SessionView> for SessionResponse {
             authors_note: session.note.as_ref().map(AuthorsNoteFields::from),
             summaries: SummarySettingsFields::from(&session.summaries),
             values_model: session.values_model.clone(),
+            profile_id: profile.map(|profile| WireId(profile.id)),
+            profile_is_changed: profile.is_some_and(|profile| profile.is_changed),
             plugins: session.plugins.iter().map(SessionPluginFields::from).collect(),
             requested_settings: RequestedSettingsResponse::new(&session.requested),
             counts,

@@ -338,6 +338,17 @@ fn node_state(node: &Node) -> NodeStateEvent {
     }
 }
 
+/// Returns the field of a session that has a setting of the log.
+fn field_name(setting: &str) -> &str {
+    match setting {
+        "preset" => "presetId",
+        "profile" => "profileId",
+        "scripts" => "regexScripts",
+        "note" => "authorsNote",
+        other => other,
+    }
+}
+
 /// Returns the settings that an operation changed, by the field names of a session.
 fn settings_event(
     reader: &mut StoreReader<'_>,
@@ -354,7 +365,7 @@ fn settings_event(
                     session.insert("cards".into(), json!(used));
                 }
                 "persona" => _ = session.insert("personaId".into(), to.get(0).cloned().unwrap_or_default()),
-                name => _ = session.insert(name.to_owned(), to.clone()),
+                name => _ = session.insert(field_name(name).to_owned(), to.clone()),
             }
         }
     }

@@ -232,6 +232,7 @@ impl TestStore {
             note: None,
             summaries: SummarySettings::default(),
             values_model: None,
+            profile: None,
             plugins: Vec::new(),
             requested: RequestedSettings::default(),
             seed: self.ids.next_seed(),

@@ -12,6 +12,8 @@ pub const MAX_NEW_SESSION_LOREBOOKS: usize = 64;
 const MAX_PLUGINS: usize = 64;
 /// The maximum length of a title, in characters.
 const MAX_TITLE_CHARS: usize = 300;
+/// The maximum length of a connection profile's name, in characters.
+const MAX_PROFILE_NAME_CHARS: usize = 100;
 /// The maximum length of a document collection's name, in characters.
 const MAX_COLLECTION_CHARS: usize = 100;
 /// The maximum number of collections that a session searches.
@@ -45,6 +47,21 @@ pub fn check_title(title: &str) -> Result<(), TreeError> {
         return Err(invalid("title", format!("a title has at most {MAX_TITLE_CHARS} characters")));
     }
     Ok(())
+}
+
+/// Validates the name of a connection profile.
+///
+/// # Errors
+/// Returns an error if it is blank, too long, or contains control characters.
+pub fn check_profile_name(name: &str) -> Result<(), TreeError> {
+    let is_long = name.chars().count() > MAX_PROFILE_NAME_CHARS;
+    if !name.trim().is_empty() && !is_long && !name.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(invalid(
+        "name",
+        format!("the name of a connection profile is one line of 1 to {MAX_PROFILE_NAME_CHARS} characters"),
+    ))
 }
 
 /// Validates the length of a model's name; does not check that the model exists.

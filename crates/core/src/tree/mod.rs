@@ -10,6 +10,7 @@
 //! - [`conflict_paths`]: the paths at which two branches conflict.
 //! - [`merge`]: the conflicts of two branches and their resolution.
 //! - [`authors_note`]: the author's note of a session's prompts.
+//! - [`connection_profile`]: what a connection profile sets in a session.
 //! - [`recall_settings`], [`summary_settings`]: the settings for recall and for rolling summaries.
 //! - [`reply_facts`]: what is recorded about replies: metadata and the heads of traces.
 //! - [`message_run`]: runs, that is consecutive messages of one branch.
@@ -23,6 +24,7 @@ pub mod arrange;
 pub mod authors_note;
 pub mod card;
 pub mod conflict_paths;
+pub mod connection_profile;
 pub mod delta;
 pub mod edit;
 pub mod limits;
@@ -43,6 +45,7 @@ pub mod summary_settings;
 pub use allowed_scripts::AllowedScripts;
 pub use arrange::{EditTarget, TreeEdit};
 pub use authors_note::{AuthorsNote, NotePlacement};
+pub use connection_profile::ConnectionSettings;
 pub use delta::{Delta, NodeNote, NodeProblem};
 pub use node::{Effects, Kind, Node, Role, SiblingPosition, Status};
 pub use recall_settings::RecallSettings;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::clock::Time;
-use crate::ids::{CharacterId, NodeId, PersonaId, PresetId, SessionId, UserId};
+use crate::ids::{CharacterId, ConnectionProfileId, NodeId, PersonaId, PresetId, SessionId, UserId};
 
 use super::allowed_scripts::AllowedScripts;
 use super::authors_note::AuthorsNote;
@@ -44,6 +44,8 @@ pub struct Session {
     pub summaries: SummarySettings,
     /// The model that writes value changes after each reply; `None`: the model of the reply does.
     pub values_model: Option<String>,
+    /// The connection profile that was chosen last; it may be gone. The settings are those of the session.
+    pub profile: Option<ConnectionProfileId>,
     /// The wanted plugins. Those that were active at a node are recorded on its path (`domain.md` 3.2).
     pub plugins: Vec<PluginSetting>,
     /// What an imported file wants and the owner has not accepted.
@@ -69,6 +71,7 @@ impl Session {
         let scripts =
             wants_scripts.then(|| std::mem::replace(&mut self.scripts, AllowedScripts { card: false, preset: false }));
         let summaries = std::mem::take(&mut self.summaries);
+        self.profile = None;
         self.requested = RequestedSettings {
             model: self.model.take(),
             values_model: self.values_model.take(),

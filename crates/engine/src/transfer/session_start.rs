@@ -86,6 +86,7 @@ impl NewImportedSession {
             note: None,
             summaries: SummarySettings::default(),
             values_model: None,
+            profile: None,
             plugins: Vec::new(),
             requested: RequestedSettings::default(),
             seed: ids.next_seed(),

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use clotho_core::ids::{CharacterId, LorebookId, NodeId, PersonaId, PresetId, SessionId};
 use clotho_core::tree::Role;
-use clotho_store::ExpectedVersion;
+use clotho_store::{ConnectionProfile, ExpectedVersion};
 
 /// A session to create.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +23,8 @@ pub struct SessionSpec {
     pub mode: Option<String>,
     /// Parameters passed to the model.
     pub params: Map<String, Value>,
+    /// The connection profile that the session remembers. Its preset and its models for summaries and values apply.
+    pub profile: Option<ConnectionProfile>,
     /// The user's lorebooks to which the session is linked, besides those that apply anyway.
     pub lorebook_ids: Vec<LorebookId>,
     /// The time zone of the person; `None` = the server's.

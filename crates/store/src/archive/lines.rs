@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use clotho_core::ids::{CharacterId, FragmentId, NodeId, PersonaId, PresetId, SessionId, UserId};
+use clotho_core::ids::{CharacterId, ConnectionProfileId, FragmentId, NodeId, PersonaId, PresetId, SessionId, UserId};
 use clotho_core::tree::AllowedScripts;
 
 /// The first line.
@@ -88,6 +88,9 @@ pub struct SessionLine {
     /// The values model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values_model: Option<String>,
+    /// The connection profile that was chosen for it, on the server of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ConnectionProfileId>,
     /// Its plugins: `[{id, enabled, config, grants}]`.
     pub plugins: Box<RawValue>,
     /// The seed of its random draws.

@@ -60,6 +60,7 @@ pub async fn begin_session(
     let empty = Map::new();
     let own = persona.as_ref().map_or(&empty, |persona| &persona.card);
     let cast = cast::cast_of_cards(&first.card, own);
+    let connection = new.profile.as_ref().map(|profile| profile.settings.clone()).unwrap_or_default();
     let mut session = Session {
         id: SessionId::new(parts.storage.ids.next_id(now)),
         owner: caller,
@@ -73,10 +74,11 @@ pub async fn begin_session(
         mode,
         model,
         params: new.params.clone(),
-        preset: None,
+        preset: connection.preset,
         scripts: AllowedScripts::default(),
-        summaries: SummarySettings::default(),
-        values_model: None,
+        summaries: SummarySettings { model: connection.summaries_model, ..SummarySettings::default() },
+        values_model: connection.values_model,
+        profile: new.profile.as_ref().map(|profile| profile.id),
         recall: RecallSettings::default(),
         note: None,
         plugins,
