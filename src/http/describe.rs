@@ -12,7 +12,8 @@ use super::caller::{Caller, ClientIdentity};
 use super::error::ApiError;
 use super::file::{ArchiveDownload, ArchiveUpload, FileDownload, FileUpload, ImageResponse, SESSION_MEDIA_TYPE};
 use super::query::{
-    CardVersionPath, CharacterIdPath, DeviceIdPath, DocumentIdPath, DraftIdPath, FragmentIdPath, JobIdPath,
+    CardVersionPath, CharacterIdPath, ConnectionProfileIdPath, DeviceIdPath, DocumentIdPath, DraftIdPath,
+    FragmentIdPath, JobIdPath,
     LoreEntryUidPath, LorebookIdPath, NodeIdPath, PersonaIdPath, PluginFilePath, PluginIdPath, PresetIdPath,
     ProviderIdPath, QueryParams, SessionIdPath, SummaryIdPath, TrashIdPath,
 };
@@ -116,6 +117,7 @@ path_inputs!(
     DocumentIdPath,
     PersonaIdPath,
     PresetIdPath,
+    ConnectionProfileIdPath,
     SessionIdPath,
     TrashIdPath,
     DeviceIdPath

@@ -302,6 +302,7 @@ const DIALOGS = ({
     { dialog: { kind: "revokeDevice", device: DEVICE } },
     { dialog: { kind: "personas" } },
     { dialog: { kind: "presets", presetId: null } },
+    { dialog: { kind: "profiles" } },
     { dialog: { kind: "presets", presetId }, where: "an edited preset" },
     { dialog: { kind: "export", sid, title: "The map", leaf: null } },
     { dialog: { kind: "label", nid: reply } },

@@ -44,12 +44,31 @@ export async function send(text: string): Promise<void> {
   if (writtenReply.peek()) return notify({ tone: "quiet", text: t("notice.writing") });
   store.setSending(true);
   try {
+    if (await runOwnCommand(content)) return;
     // A quick user may send while the branch is still being read. The message waits for that and is not dropped.
     await branchReadsDone();
     await sendFrom(store.nextParentId(), content);
   } finally {
     store.setSending(false);
   }
+}
+
+/** The names of the page's own slash command for connection profiles. */
+const PROFILE_COMMANDS = ["profile", "连接配置"];
+
+/**
+ * Runs a slash command of the page itself. A command of a plugin with the same name comes first.
+ * @returns whether the text was such a command, so that it is no message
+ */
+async function runOwnCommand(content: string): Promise<boolean> {
+  const [, word = "", name = ""] = /^\/(\S+)(?:\s+(.*))?$/.exec(content) ?? [];
+  if (!PROFILE_COMMANDS.includes(word)) return false;
+  await readSlashCommands();
+  const ofPlugins = store.slashCommands.peek()?.list ?? [];
+  if (ofPlugins.some((one) => [one.name, ...one.aliases].includes(word))) return false;
+  const { runProfileCommand } = await import("./connection-profiles.ts");
+  if (await runProfileCommand(name)) saveDraft("");
+  return true;
 }
 
 async function sendFrom(parentId: Id | null, content: string) {

@@ -117,6 +117,9 @@ export const SYNONYMS: Readonly<Record<string, string>> = {
   "session.recall":
     "memory, memories, vector storage, data bank, rag, summary, summaries, summarize, 记忆, 长期记忆, 向量存储, 数据库, 总结, 摘要, 概括",
   "session.model": "change model, llm, connection profile, 更换模型, 切换模型, 换模型, 连接配置",
+  "session.profile":
+    "connection profile, switch profile, save profile, api profile, connection manager, /profile, change model, llm, preset, " +
+    "连接配置, 切换配置, 保存配置, 连接管理, 更换模型, 换模型, 预设",
   "session.rules":
     "plugins of this story, extensions, rules, game system, modules, macros, scripts, tools, function calling, " +
     "这个故事的插件, 扩展, 规则, 游戏系统, 模组, 模块, 宏, 脚本, 工具, 函数调用, quick replies, quick reply, suggestions, 快捷回复, 快速回复, 建议",

@@ -25,6 +25,7 @@ export type Dialog =
   | { kind: "revokeDevice"; device: Device }
   | { kind: "personas" }
   | { kind: "presets"; presetId: Id | null }
+  | { kind: "profiles" }
   | { kind: "export"; sid: Id; title: string; leaf: Id | null }
   | { kind: "label"; nid: Id }
   | { kind: "stash"; fragmentId?: Id | null }

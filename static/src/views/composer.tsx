@@ -154,9 +154,10 @@ const draftPhase = ({ status, place }: Impersonation) =>
 function matchingCommands() {
   const beginning = /^\/(\S*)$/.exec(draft.value)?.[1];
   if (beginning === undefined) return [];
-  return (slashCommands.value?.list ?? []).filter(({ name, aliases }) =>
-    [name, ...aliases].some((word) => word.startsWith(beginning)),
-  );
+  const own = { plugin: "", name: "profile", aliases: ["连接配置"] };
+  const texts = { args: t("composer.profileName"), help: t("composer.profileHelp") };
+  const all: SlashCommand[] = [...(slashCommands.value?.list ?? []), { ...own, ...texts }];
+  return all.filter(({ name, aliases }) => [name, ...aliases].some((word) => word.startsWith(beginning)));
 }
 
 const HAN = /\p{Script=Han}/u;

@@ -20,6 +20,7 @@ import { Modal, LoadingRows, icon, lazyView } from "./common.tsx";
 import { useLatestResult } from "./use-query.tsx";
 import type { PluginChoice } from "../lib/wire.d.ts";
 import type { Dialog } from "../model/page.ts";
+import type { ComponentChildren } from "../../vendor/preact.js";
 
 addEnglish(words);
 addEnglish(edits);
@@ -99,6 +100,8 @@ export function OpenDialog({ open }: { open: Dialog }) {
       return <Personas />;
     case "presets":
       return <Presets presetId={open.presetId} />;
+    case "profiles":
+      return <ConnectionProfiles />;
     case "export":
       return <ExportDialog key={open.sid} open={open} />;
     case "importOptions":
@@ -135,6 +138,9 @@ const ImportOptionsDialog = lazyView(
 const requested = () => import("./requested-settings.tsx");
 const RequestedSettings = lazyView(() => requested().then((module) => module.RequestedSettings), 0);
 const PresetScripts = lazyView(() => requested().then((module) => module.PresetScripts), 0);
+const profiles = () => import("./connection-profiles.tsx");
+const ConnectionProfiles = lazyView(() => profiles().then((module) => module.ConnectionProfiles), 0);
+const ProfileChoice = lazyView(() => profiles().then((module) => module.ProfileChoice), 2);
 const EditCharacter = lazyView(() => import("./character.tsx").then((module) => module.EditCharacter));
 const cardVersions = () => import("./card-versions.tsx");
 const CardVersions = lazyView(() => cardVersions().then((module) => module.CardVersions));
@@ -214,7 +220,8 @@ function Delete({ open }: { open: Extract<Dialog, { kind: "delete" }> }) {
 const OtherModel = ({ open }: { open: Extract<Dialog, { kind: "model" }> }) => (
   <ChooseModel
     title={t("command.model")}
-    now={open.model}
+    above={<ProfileChoice />}
+    now={session.value?.id === open.sid ? (session.value.model ?? "") : open.model}
     hint={t("start.otherModel")}
     label={t("save")}
     choose={(model) => changeModel(open.sid, model)}
@@ -233,13 +240,15 @@ const ReplyWith = ({ nid }: { nid: string }) => (
 
 interface ChooseModelProps {
   title: string;
+  /** What is shown above the choice. */
+  above?: ComponentChildren;
   now: string;
   hint: string;
   label: string;
   choose: (model: string) => unknown;
 }
 
-function ChooseModel({ title, now, hint, label, choose }: ChooseModelProps) {
+function ChooseModel({ title, above, now, hint, label, choose }: ChooseModelProps) {
   if (models.value === null)
     return (
       <Modal title={title}>
@@ -256,6 +265,7 @@ function ChooseModel({ title, now, hint, label, choose }: ChooseModelProps) {
   const save = (event: Event) => void choose(text(submitted(event), "model"));
   return (
     <Modal title={title}>
+      {above}
       <form onSubmit={save}>
         <label>
           {t("start.model")}

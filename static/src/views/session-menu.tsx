@@ -1,6 +1,7 @@
 // The items of the page's menu while a story is open. They are loaded after the story, which can be shown without them.
 import { Fragment, h } from "../../vendor/preact.js";
 import { run } from "../actions/commands.ts";
+import "../actions/connection-profiles.ts";
 import "../actions/generation.ts";
 import "../actions/hidden-values.ts";
 import "../actions/lore.ts";
@@ -46,6 +47,7 @@ const ITEMS = [
   "page.lore",
   "page.personas",
   "page.presets",
+  "session.profile",
   "session.generation",
   "session.rules",
   "page.workshop",

@@ -62,6 +62,7 @@ async fn get_routes_match_openapi_and_write_nothing() {
     let book = id_of(&play.server.post("/api/lorebooks", &json!({"name": "Atlas", "entries": [{"key": ["a"]}]})).await);
     let preset = json!({"kind": "sysprompt", "name": "Plain", "body": {"content": "Be brief."}});
     let preset = id_of(&play.server.post("/api/presets", &preset).await);
+    let profile = id_of(&play.server.post("/api/profiles", &json!({"name": "Plain"})).await);
     let document = json!({"collection": "Maps", "content": "North."});
     let document = id_of(&play.server.post("/api/documents", &document).await);
     let picture = play.server.request("PUT", &format!("/api/personas/{persona}/avatar")).bytes(&drawn, "image/png");
@@ -77,6 +78,7 @@ async fn get_routes_match_openapi_and_write_nothing() {
         "{jid}" => job.clone(),
         "{lid}" => book.clone(),
         "{rid}" => preset.clone(),
+        "{kid}" => profile.clone(),
         "{plugin}" => "combat".to_owned(),
         "{did}" => draft.clone(),
         "{oid}" => document.clone(),

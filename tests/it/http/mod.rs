@@ -17,6 +17,7 @@
 //! - `cards`, `card_plugins`, `mvu`: cards of other programs and what they contain
 //! - `lorebooks`, `lore_activation`, `lore_settings`, `lore_similarity`: lorebooks and what they add to prompts
 //! - `presets`, `preset_edits`, `preset_prompts`: presets and the prompts that they make
+//! - `connection_profiles`: named sets of model settings, and the sessions that take them over
 //! - `authors_note`, `macros`, `regex_scripts`, `prompt_plans`: what else changes a prompt
 //! - `script_consent`: whether the regex scripts of an imported card or preset may run
 //! - `memory`, `summaries`, `plugin_summaries`, `vector_search`: recall and summaries
@@ -44,6 +45,7 @@ mod card_versions;
 mod cards;
 mod chat_templates;
 mod clock_jumps;
+mod connection_profiles;
 mod continue_replies;
 mod contract;
 mod copy_summarise_merge;

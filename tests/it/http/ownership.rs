@@ -20,6 +20,8 @@ fn path_with_ids_of(entry: &RouteEntry, stranger: &OtherUser) -> String {
         .replace("{fid}", NOTHING)
         // Presets are tested in `presets.rs`.
         .replace("{rid}", NOTHING)
+        // Connection profiles are tested in `connection_profiles.rs`.
+        .replace("{kid}", NOTHING)
         // Documents are tested in `memory.rs`.
         .replace("{oid}", NOTHING)
         // Devices have one owner and are tested in `devices.rs`.

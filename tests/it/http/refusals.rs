@@ -35,6 +35,7 @@ impl RouteFixture {
         let book = id_of(&app.post("/api/lorebooks", &json!({"name": "Atlas"})).await);
         let preset = json!({"kind": "sysprompt", "name": "Plain", "body": {}});
         let preset = id_of(&app.post("/api/presets", &preset).await);
+        let profile = id_of(&app.post("/api/profiles", &json!({"name": "Plain"})).await);
         let document = id_of(&app.post("/api/documents", &json!({"collection": "Maps", "content": "North."})).await);
         let ids = session.into_iter().chain([
             ("cid", character),
@@ -42,6 +43,7 @@ impl RouteFixture {
             ("jid", place.job().to_string()),
             ("lid", book),
             ("rid", preset),
+            ("kid", profile),
             // Pairing needs another machine: see `devices.rs`.
             ("vid", "018f3e2a-0000-7000-8000-0000000000aa".to_owned()),
             ("oid", document),

@@ -244,6 +244,8 @@ export default {
   "composer.placeholder": "What do you do?",
   "composer.send": "Send",
   "composer.commands": "Commands",
+  "composer.profileName": "name",
+  "composer.profileHelp": "Switches this story to a connection profile",
   "composer.replies": "Suggestions",
   "composer.puts": "Put into the field: {text}",
   "composer.sends": "Send: {text}",

@@ -18,6 +18,7 @@ import type presetEdit from "./en-preset-edit.ts";
 import type problems from "./en-problems.ts";
 import type recall from "./en-recall.ts";
 import type requestedSettings from "./en-requested-settings.ts";
+import type profiles from "./en-profiles.ts";
 import type plugins from "./en-plugins.ts";
 import type scriptErrors from "./en-script-errors.ts";
 import type settings from "./en-settings.ts";
@@ -48,6 +49,7 @@ export type Key =
   | keyof typeof problems
   | keyof typeof recall
   | keyof typeof requestedSettings
+  | keyof typeof profiles
   | keyof typeof plugins
   | keyof typeof scriptErrors
   | keyof typeof settings

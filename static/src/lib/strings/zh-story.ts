@@ -239,6 +239,8 @@ export default {
   "composer.placeholder": "你要做什么？",
   "composer.send": "发送",
   "composer.commands": "命令",
+  "composer.profileName": "名称",
+  "composer.profileHelp": "为这个故事切换连接配置",
   "composer.replies": "建议",
   "composer.puts": "填入输入框：{text}",
   "composer.sends": "发送：{text}",

@@ -17,6 +17,7 @@ import presets from "./zh-presets.ts";
 import problems from "./zh-problems.ts";
 import recall from "./zh-recall.ts";
 import requestedSettings from "./zh-requested-settings.ts";
+import profiles from "./zh-profiles.ts";
 import plugins from "./zh-plugins.ts";
 import scriptErrors from "./zh-script-errors.ts";
 import settings from "./zh-settings.ts";
@@ -47,6 +48,7 @@ export default {
   ...problems,
   ...recall,
   ...requestedSettings,
+  ...profiles,
   ...plugins,
   ...scriptErrors,
   ...settings,
