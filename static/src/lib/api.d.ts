@@ -376,6 +376,35 @@ export interface components {
             plugin: string;
         };
         CommandList: components["schemas"]["Command"][];
+        /**
+         * @description A connection profile: the models of a story, their preset and their parameters under one name. It has no persona and
+         *     no key.
+         */
+        ConnectionProfile: {
+            /** @description Creation time, ISO 8601 UTC. */
+            createdAt: string;
+            /** @description Id of the profile. */
+            id: components["schemas"]["Id"];
+            /** @description Model, as `provider/model` or an alias; null = the server's default. */
+            model: string | null;
+            /** @description Name of the profile, unique among those of its owner. */
+            name: string;
+            /** @description Model parameters. */
+            params: components["schemas"]["JsonObject"];
+            presetId: components["schemas"]["Id"] | null;
+            /** @description Probable mistakes in what the request sets, such as models that their provider does not list; otherwise absent. */
+            problems?: components["schemas"]["CodedMessage"][];
+            /** @description Model that writes summaries; null = the model of the story. */
+            summariesModel: string | null;
+            /** @description Time of the last change, ISO 8601 UTC. */
+            updatedAt: string;
+            /** @description Model that writes the changes of values after each reply; null = the model of the reply. */
+            valuesModel: string | null;
+        };
+        ConnectionProfilePage: {
+            items: components["schemas"]["ConnectionProfile"][];
+            next: string | null;
+        };
         /** @description One context node on the path from the root to a leaf. */
         ContextPathStop: {
             /** @description Creation time, ISO 8601 UTC. */
@@ -1547,6 +1576,20 @@ export interface components {
              */
             timeZone?: string | null;
         };
+        /** @description A connection profile to create. */
+        NewConnectionProfile: {
+            /** @description Model; null = the server's default. */
+            model?: string | null;
+            /** @description Name of the profile, 1 to 100 characters; no other profile has it. */
+            name: string;
+            /** @description Model parameters. */
+            params?: components["schemas"]["JsonObject"];
+            presetId?: components["schemas"]["Id"] | null;
+            /** @description Model that writes summaries; null = the model of the story. */
+            summariesModel?: string | null;
+            /** @description Model that writes the changes of values; null = the model of the reply. */
+            valuesModel?: string | null;
+        };
         /** @description A session to create. */
         NewSession: {
             /** @description Characters of the session; the first speaks by default. */
@@ -1561,6 +1604,7 @@ export interface components {
             personaId?: components["schemas"]["Id"] | null;
             /** @description Plugins; default: those that the first character suggests. */
             plugins?: components["schemas"]["SessionPluginFields"][] | null;
+            profileId?: components["schemas"]["Id"] | null;
             /** @description Time zone of the person, for dates in greetings: an IANA name, or an offset such as `+02:00`. */
             timeZone?: string | null;
             /** @description Title; default: the name of the first character. */
@@ -3028,6 +3072,9 @@ export interface components {
             preview?: string;
             /** @description The same mistakes as code, arguments and sentence. */
             problems?: components["schemas"]["CodedMessage"][];
+            profileId: components["schemas"]["Id"] | null;
+            /** @description Whether the settings differ from those of this profile now; false without a profile. */
+            profileIsChanged: boolean;
             /** @description Recall of messages and documents that are not in the prompt. */
             recall: components["schemas"]["RecallSettingsFields"];
             /** @description Whether regex scripts of cards and of the preset run. */
@@ -3684,6 +3731,11 @@ export interface components {
             personaId?: string | null;
             /** @description Preset for prompts, of kind `openai`; null = the server's default. */
             presetId?: string | null;
+            /**
+             * @description Connection profile whose settings the session takes over, in the same write; settings of the request itself come
+             *     first. null = no profile; the settings stay.
+             */
+            profileId?: string | null;
             recall?: components["schemas"]["RecallSettingsFields"] | null;
             regexScripts?: components["schemas"]["RegexScriptsPermission"] | null;
             requestedSettings?: components["schemas"]["JsonObject"] | null;
