@@ -10,6 +10,7 @@ import { coalesce } from "../../static/src/lib/coalesce.ts";
 import { rulesOf } from "../../static/src/lib/manifest.ts";
 import { groupsOf, isConcealed } from "../../static/src/lib/schema.ts";
 import { withoutInvisible, diffLines, titlesOf, showInvisible } from "../../static/src/lib/untrusted-text.ts";
+import { isChanged, profileNamed } from "../../static/src/lib/connection-profiles.ts";
 import { SYNONYMS, otherNames } from "../../static/src/lib/synonyms.ts";
 import { visiblePart, quoteText } from "../../static/src/lib/hidden-tags.ts";
 import { withoutMarkup } from "../../static/src/lib/text.ts";
@@ -385,6 +386,31 @@ describe("other names of commands", () => {
   test("words without a command have no match", () => {
     for (const word of ["group", "image", "voice", "background", "tts", "群聊", "图片", "语音", "背景", "qwertz"])
       assert.deepEqual(finds(word), [], word);
+  });
+});
+
+describe("connection profiles", () => {
+  const settings = { model: "a/b", params: { top_p: 1, stop: ["x"] }, presetId: null, valuesModel: null };
+  const story = { ...settings, summaries: { enabled: true, every: null, model: null } };
+  const profile = (more) => ({ id: "1", name: "Calm", ...settings, summariesModel: null, ...more });
+
+  test("a story differs from a profile by its settings, whatever the order of parameters", () => {
+    assert.equal(isChanged(story, profile({ params: { stop: ["x"], top_p: 1 } })), false);
+    for (const more of [
+      { model: null },
+      { params: {} },
+      { presetId: "p" },
+      { summariesModel: "m" },
+      { valuesModel: "m" },
+    ])
+      assert.equal(isChanged(story, profile(more)), true, JSON.stringify(more));
+  });
+
+  test("a typed name means the profile of exactly this name, else of this name in another case", () => {
+    const all = [profile({ id: "1", name: "calm" }), profile({ id: "2", name: "Calm" })];
+    assert.equal(profileNamed(all, " Calm ")?.id, "2");
+    assert.equal(profileNamed(all, "CALM")?.id, "1");
+    assert.equal(profileNamed(all, "cal"), null);
   });
 });
 

@@ -21,7 +21,7 @@ pub struct ImportReportResponse {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportReportItem {
-    /// `character`, `session`, `lorebook`, `persona`, `preset`, `regex` or `file`.
+    /// `character`, `session`, `lorebook`, `persona`, `preset`, `regex`, `profile` or `file`.
     pub kind: &'static str,
     /// Name of the imported thing.
     pub name: String,

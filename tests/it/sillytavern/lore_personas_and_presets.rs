@@ -404,3 +404,35 @@ fn global_scripts_of_untrusted_folder_wait() {
     assert_eq!(consents("/w/g", true), [ScriptConsent::Allowed, ScriptConsent::Allowed]);
     store.assert_healthy();
 }
+
+/// Connection profiles are imported once, with their names and presets and without models and keys. A deleted one stays
+/// deleted, and a name that is taken here is left alone.
+#[test]
+fn connection_profiles_import_names_and_presets_once() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    let owner = store.owner;
+    let profiles = json!([
+        {"id": "a", "mode": "cc", "name": "Calm", "api": "openai", "model": "gpt", "preset": "Slow", "secret-id": "s"},
+        {"id": "b", "mode": "tc", "name": "Local", "api": "koboldcpp", "preset": "Slow"},
+        {"id": "c", "name": "Calm"},
+        {"id": "d", "name": " "},
+        "odd",
+    ]);
+    let settings = json!({"extension_settings": {"connectionManager": {"profiles": profiles}}});
+    root.write_card("Ivo Hale").write_file("settings.json", &settings.to_string());
+    root.write_file("OpenAI Settings/Slow.json", &json!({"temperature": 1, "prompts": []}).to_string());
+    let arrived = import_folder(&store, root.path());
+    let reported = arrived.report.items.iter().filter(|item| item.kind == "profile");
+    let reported: Vec<_> = reported.map(|item| (item.name.as_str(), item.findings[0].code)).collect();
+    let code = "connection_profile_model";
+    assert_eq!(reported, [("Calm", code), ("Local", code)], "{}", arrived.report);
+    let read = |store: &TestStore| store.read(move |reader| reader.connection_profiles(owner, 0, 9));
+    let kept = read(&store);
+    assert_eq!(kept.iter().map(|profile| profile.name.as_str()).collect::<Vec<_>>(), ["Calm", "Local"]);
+    assert!(kept[0].settings.preset.is_some() && kept[1].settings.preset.is_none(), "{kept:?}");
+    assert!(kept.iter().all(|profile| profile.settings.model.is_none()), "{kept:?}");
+    let gone = kept[1].id;
+    store.write(move |tx| tx.delete_connection_profile(owner, gone)).unwrap();
+    import_folder(&store, root.path());
+    assert_eq!(read(&store), kept[..1]);
+}

@@ -267,6 +267,9 @@ coded_messages! {
         /// The user has settings for lorebooks already.
         #[error("you have your own World Info settings, which stay unchanged")]
         OwnLoreSettings {} = "lore_settings_own",
+        /// A connection profile, of which the server and the model are not imported.
+        #[error("its server and its model are not imported: choose a model in a story, and update the profile")]
+        ConnectionProfileModel {} = "connection_profile_model",
         /// The lorebook of a card.
         #[error("its lorebook is \"{name}\"")]
         CardLorebook { name: String } = "lorebook",

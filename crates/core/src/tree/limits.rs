@@ -13,7 +13,7 @@ const MAX_PLUGINS: usize = 64;
 /// The maximum length of a title, in characters.
 const MAX_TITLE_CHARS: usize = 300;
 /// The maximum length of a connection profile's name, in characters.
-const MAX_PROFILE_NAME_CHARS: usize = 100;
+pub const MAX_PROFILE_NAME_CHARS: usize = 100;
 /// The maximum length of a document collection's name, in characters.
 const MAX_COLLECTION_CHARS: usize = 100;
 /// The maximum number of collections that a session searches.

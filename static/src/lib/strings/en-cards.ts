@@ -68,6 +68,7 @@ export default {
   "report.kind.persona": "Personas",
   "report.kind.preset": "Presets",
   "report.kind.regex": "Regex scripts",
+  "report.kind.profile": "Connection profiles",
   "report.kind.file": "Files",
   "totals.came": "Imported: {what}.",
   "totals.would": "Would import: {what}. Nothing was saved.",

@@ -191,6 +191,8 @@ export default {
   "finding.lore_for_all": "It was a global lorebook. It is linked to all stories.",
   "finding.lore_settings": "The World Info settings (depth, budget, recursion and so on) are imported.",
   "finding.lore_settings_own": "You have your own World Info settings. They are not changed.",
+  "finding.connection_profile_model":
+    "Its server and its model are not imported. Choose a model in a story, and update the profile.",
   "finding.lorebook": "It keeps its lorebook “{name}”. Differences in the card’s own book are kept too.",
   "finding.lorebook.bare": "It keeps its lorebook. Differences in the card’s own book are kept too.",
   "finding.lorebook_missing": "Its lorebook “{name}” is missing.",

@@ -67,6 +67,7 @@ export default {
   "report.kind.persona": "用户设定",
   "report.kind.preset": "预设",
   "report.kind.regex": "正则脚本",
+  "report.kind.profile": "连接配置",
   "report.kind.file": "文件",
   "totals.came": "已导入：{what}。",
   "totals.would": "将导入：{what}。现在什么都没有保存。",

@@ -131,6 +131,7 @@ export default {
   "finding.lore_for_all": "它原来是全局世界书，已关联到全部故事",
   "finding.lore_settings": "世界书设置（深度、预算、递归等）已导入",
   "finding.lore_settings_own": "你有自己的世界书设置，没有改变",
+  "finding.connection_profile_model": "其服务器和模型没有导入：请在故事中选择模型，然后更新连接配置",
   "finding.lorebook": "它保留自己的世界书“{name}”；卡里的书的不同之处也保留",
   "finding.lorebook.bare": "它保留自己的世界书；卡里的书的不同之处也保留",
   "finding.lorebook_missing": "缺少它的世界书“{name}”",

@@ -26,6 +26,7 @@
 //! here.
 
 pub(super) mod cast;
+mod connection_profiles;
 pub(super) mod data_folder;
 mod deleted_characters;
 mod dry_run;
@@ -263,6 +264,7 @@ impl<'a> ForeignImport<'a> {
             self.import_chat_folder(folder, &mut cast).await?;
         }
         self.presets(root).await?;
+        self.connection_profiles().await?;
         root.skipped.iter().for_each(|item| self.add_item(item.clone()));
         Ok(())
     }
