@@ -1,7 +1,7 @@
 //! Connection profiles: list, create, change and delete, and what a session takes over from one.
 
 use super::AppData;
-use super::sessions::check_preset_usable;
+use super::presets::check_preset_usable;
 use crate::app::App;
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;

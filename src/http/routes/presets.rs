@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::AppData;
 use super::script_consent;
+use crate::app::App;
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
@@ -24,6 +25,7 @@ use clotho_core::clock::Time;
 use clotho_core::ids::PresetId;
 use clotho_core::tree::preset::{KINDS, MAX_BYTES};
 use clotho_engine::transfer::{self, ForeignImportReport, PresetRejection};
+use clotho_engine::turn;
 use clotho_store::{self as store, IdempotencyClaim, Tx, preset_scripts};
 
 /// Lists the caller's presets, oldest first, without their bodies.
@@ -233,4 +235,14 @@ async fn response(app: &AppData, caller: Caller, preset: store::StoredPreset) ->
 async fn load(app: &AppData, caller: Caller, id: PresetIdPath) -> Result<store::StoredPreset, ApiError> {
     let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.preset(caller.0, id.0)?)).await?;
     found.ok_or_else(|| ApiError::not_found(PresetIdPath::WHAT))
+}
+
+/// Checks that a preset of the caller can build prompts.
+pub(super) async fn check_preset_usable(app: &App, caller: Caller, id: PresetId) -> Result<(), ApiError> {
+    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.preset(caller.0, id)?)).await?;
+    let preset = found.ok_or_else(|| ApiError::not_found(PresetIdPath::WHAT))?;
+    let readable = turn::parse_preset(&preset).ok_or_else(|| {
+        ApiError::invalid("presetId", "expected a preset of the kind \"openai\": others have no prompts")
+    })?;
+    readable.map(|_| ()).map_err(|error| ApiError::invalid("presetId", error.to_string()))
 }

@@ -1,7 +1,7 @@
 //! The preview of a prompt.
 
 use super::AppData;
-use super::sessions::check_preset_usable;
+use super::presets::check_preset_usable;
 use crate::http::body::JsonBody;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;

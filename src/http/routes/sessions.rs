@@ -5,12 +5,13 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::connection_profiles::{load_usable_profile, model_problems};
+use super::presets::check_preset_usable;
 use super::{AppData, node_renderer};
 use crate::app::App;
 use crate::http::body::{JsonBody, JsonListBody};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::{PersonaIdPath, PresetIdPath, QueryParams, SessionIdPath};
+use crate::http::query::{PersonaIdPath, QueryParams, SessionIdPath};
 use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::display_scripts::DisplayScriptsResponse;
 use crate::http::wire::enums::SessionViewMode;
@@ -20,7 +21,7 @@ use crate::http::wire::sessions::{
 };
 use crate::http::wire::{PageQuery, PageResponse};
 use clotho_core::coded_message::RenderedMessage;
-use clotho_core::ids::{PersonaId, PresetId};
+use clotho_core::ids::PersonaId;
 use clotho_core::tree;
 use clotho_engine::turn;
 use clotho_queries::lookup::load_session;
@@ -194,16 +195,6 @@ fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
         ("requested", requested_settings.map(|()| Value::Null)),
     ];
     named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
-}
-
-/// Checks that a preset of the caller can build prompts.
-pub(super) async fn check_preset_usable(app: &App, caller: Caller, id: PresetId) -> Result<(), ApiError> {
-    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.preset(caller.0, id)?)).await?;
-    let preset = found.ok_or_else(|| ApiError::not_found(PresetIdPath::WHAT))?;
-    let readable = turn::parse_preset(&preset).ok_or_else(|| {
-        ApiError::invalid("presetId", "expected a preset of the kind \"openai\": others have no prompts")
-    })?;
-    readable.map(|_| ()).map_err(|error| ApiError::invalid("presetId", error.to_string()))
 }
 
 /// Returns the current version of one of the caller's personas.
