@@ -25,10 +25,8 @@ fn full_profile(name: &str, preset: &str) -> Value {
     })
 }
 
-impl ApiSession {
-    async fn patch_session(&self, change: Value) -> Value {
-        self.server.request("PATCH", &format!("/api/sessions/{}", self.sid)).json(&change).send().await.expect(200)
-    }
+async fn patch_session(play: &ApiSession, change: Value) -> Value {
+    play.server.request("PATCH", &format!("/api/sessions/{}", play.sid)).json(&change).send().await.expect(200)
 }
 
 /// A profile is created, listed by name, changed in parts and deleted.
@@ -89,6 +87,8 @@ async fn profile_invalid_fields_return_field() {
     let gone = json!({"name": "Slow", "presetId": NOTHING});
     app.request("POST", "/api/profiles").json(&gone).send().await.expect_error("not_found");
     assert_eq!(app.get("/api/profiles").await["items"].as_array().unwrap().len(), 1);
+    // The list of models is known once it was asked for.
+    app.get("/api/models").await;
     let unlisted = create_profile(&app, json!({"name": "Odd", "model": "mock/nobody-has-it"})).await;
     assert_eq!(unlisted["problems"].as_array().unwrap().len(), 1, "{unlisted}");
 }
@@ -101,10 +101,10 @@ async fn session_takes_over_profile_in_one_operation() {
     let preset = create_preset(&play.server).await;
     let profile = create_profile(&play.server, full_profile("Slow", &preset)).await;
     let summaries = json!({"enabled": true, "every": 400, "model": null});
-    let before = play.patch_session(json!({"summaries": summaries})).await;
+    let before = patch_session(&play, json!({"summaries": summaries})).await;
     assert_eq!((&before["profileId"], &before["profileIsChanged"]), (&Value::Null, &json!(false)));
     let mut tab = play.server.open_socket(&play.sid, None).await;
-    let chosen = play.patch_session(json!({"profileId": profile["id"]})).await;
+    let chosen = patch_session(&play, json!({"profileId": profile["id"]})).await;
     for name in ["model", "params", "presetId", "valuesModel"] {
         assert_eq!(chosen[name], profile[name], "{name}");
     }
@@ -119,7 +119,7 @@ async fn session_takes_over_profile_in_one_operation() {
     play.run_turn("Hi.").await;
     let asked = play.server.mock().requests();
     assert_eq!((&asked[0]["model"], &asked[0]["temperature"]), (&json!("mock-plain"), &json!(0.5)));
-    let again = play.patch_session(json!({"profileId": profile["id"]})).await;
+    let again = patch_session(&play, json!({"profileId": profile["id"]})).await;
     assert_eq!(again["profileIsChanged"], false);
 }
 
@@ -129,7 +129,7 @@ async fn session_that_differs_from_its_profile_says_so() {
     let play = ApiSession::start().await;
     let preset = create_preset(&play.server).await;
     let profile = create_profile(&play.server, full_profile("Slow", &preset)).await;
-    play.patch_session(json!({"profileId": profile["id"]})).await;
+    patch_session(&play, json!({"profileId": profile["id"]})).await;
     for change in [
         json!({"model": "mock/mock"}),
         json!({"params": {"temperature": 0.6}}),
@@ -137,23 +137,23 @@ async fn session_that_differs_from_its_profile_says_so() {
         json!({"valuesModel": null}),
         json!({"summaries": {"enabled": false, "every": null, "model": null}}),
     ] {
-        let changed = play.patch_session(change.clone()).await;
+        let changed = patch_session(&play, change.clone()).await;
         assert_eq!((&changed["profileId"], &changed["profileIsChanged"]), (&profile["id"], &json!(true)), "{change}");
         let listed = play.server.get("/api/sessions").await["items"][0].clone();
         assert_eq!((&listed["profileId"], &listed["profileIsChanged"]), (&profile["id"], &json!(true)));
-        let back = play.patch_session(json!({"profileId": profile["id"]})).await;
+        let back = patch_session(&play, json!({"profileId": profile["id"]})).await;
         assert_eq!(back["profileIsChanged"], false, "{change}");
     }
-    let other = play.patch_session(json!({"title": "Another", "recall": {"enabled": true}})).await;
+    let other = patch_session(&play, json!({"title": "Another", "recall": {"enabled": true}})).await;
     assert_eq!(other["profileIsChanged"], false);
     // Settings of the same request come first.
-    let mixed = play.patch_session(json!({"profileId": profile["id"], "model": "mock/mock"})).await;
+    let mixed = patch_session(&play, json!({"profileId": profile["id"], "model": "mock/mock"})).await;
     assert_eq!((&mixed["model"], &mixed["profileIsChanged"]), (&json!("mock/mock"), &json!(true)));
     let path = format!("/api/profiles/{}", id_of(&profile));
     play.server.request("PATCH", &path).json(&json!({"model": "mock/mock"})).send().await.expect(200);
     assert_eq!(play.session().await["profileIsChanged"], false);
     // Without a profile, the settings stay.
-    let free = play.patch_session(json!({"profileId": null})).await;
+    let free = patch_session(&play, json!({"profileId": null})).await;
     assert_eq!((&free["profileId"], &free["presetId"]), (&Value::Null, &json!(preset)));
 }
 
@@ -162,7 +162,7 @@ async fn session_that_differs_from_its_profile_says_so() {
 async fn deleted_profile_leaves_session_settings() {
     let play = ApiSession::start().await;
     let profile = create_profile(&play.server, json!({"name": "Plain", "model": "mock/mock-plain"})).await;
-    play.patch_session(json!({"profileId": profile["id"]})).await;
+    patch_session(&play, json!({"profileId": profile["id"]})).await;
     play.server.request("DELETE", &format!("/api/profiles/{}", id_of(&profile))).send().await.expect(204);
     let session = play.session().await;
     assert_eq!((&session["profileId"], &session["profileIsChanged"]), (&Value::Null, &json!(false)));
