@@ -28,6 +28,7 @@ mod store_edit_costs;
 mod store_faults;
 mod store_properties;
 mod store_schema;
+mod store_session_list;
 mod support;
 mod tidy;
 mod transfer;

@@ -136,6 +136,15 @@ pub fn push_base_letters(c: char, mut push: impl FnMut(char)) {
     if is_letters { parts().for_each(&mut push_lower) } else { push_lower(c) }
 }
 
+/// Returns a text in which case, accents, width, and forms of apostrophes, quotation marks and dashes do not count.
+///
+/// Titles and tags are compared, searched and sorted by it.
+pub fn fold_base_letters(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    fold_text(text).chars().filter(|c| !is_mark(*c)).for_each(|c| push_base_letters(c, |c| folded.push(c)));
+    folded
+}
+
 /// Returns the letter that a variant of it stands for, where Unicode knows no decomposition.
 const fn base_form(c: char) -> char {
     match c {
@@ -305,6 +314,15 @@ mod tests {
         ];
         for (text, expected) in pairs {
             assert_eq!(base(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn titles_with_case_and_accents_fold_equally() {
+        let pairs =
+            [("Élise’s Straße", "elise's STRASSE"), ("Ёж — İzmir", "еж — izmir"), ("ΕΛΛΆΣ", "ελλας"), ("龙！", "龙!")];
+        for (one, other) in pairs {
+            assert_eq!(fold_base_letters(one), fold_base_letters(other), "{one} {other}");
         }
     }
 

@@ -5,12 +5,15 @@ use diesel::sql_types::{BigInt, Integer, Nullable};
 use serde_json::Value;
 
 use clotho_core::ids::NodeId;
+use clotho_core::letters::fold_base_letters;
 use clotho_core::oplog::Effect;
 
 use super::ancestors;
 use super::conn::Conn;
 use super::error::StoreError;
 use super::prepared::update;
+use super::session_settings::tags_from_json;
+use super::session_tags;
 use super::stored::StoredSession;
 use super::tables::{nodes, sessions};
 use super::tx::{Tx, has_other_child};
@@ -161,7 +164,8 @@ impl Tx<'_> {
         match name {
             "title" => {
                 let title = text.unwrap_or_default();
-                self.update_row(|conn| diesel::update(row).set(sessions::title.eq(title)).execute(conn))
+                let named = (sessions::title_form.eq(Some(fold_base_letters(&title))), sessions::title.eq(title));
+                self.update_row(|conn| diesel::update(row).set(named).execute(conn))
             }
             "mode" => {
                 let mode = text.unwrap_or_default();
@@ -199,6 +203,15 @@ impl Tx<'_> {
                 self.update_row(|conn| diesel::update(row).set(sessions::persona.eq(persona)).execute(conn))
             }
             "cards" => self.update_row(|conn| diesel::update(row).set(sessions::cards.eq(json)).execute(conn)),
+            "folder" => self.update_row(|conn| diesel::update(row).set(sessions::folder.eq(text)).execute(conn)),
+            "tags" => {
+                let tags = tags_from_json(to).unwrap_or_default();
+                self.run(|conn| session_tags::replace(conn, stored.n, &tags))
+            }
+            "isPinned" => {
+                let is_pinned = to.as_bool().unwrap_or_default();
+                self.update_row(|conn| diesel::update(row).set(sessions::is_pinned.eq(is_pinned)).execute(conn))
+            }
             // The session's `trashed` column is set by the caller, which knows the time.
             "trashed" => Ok(()),
             other => self.run(|_| Err(StoreError::Database(format!("no setting is named {other}")))),

@@ -22,6 +22,7 @@
 //!   that plugins propose. `summaries.rs`: summaries of runs of messages by models.
 //! - `session_settings.rs`: settings of a session by name. `session_plugins.rs`: its plugins.
 //!   `delta_revisions.rs`: new revisions of deltas.
+//! - `session_list.rs`: the list of sessions, with filters, folders and tags. `session_tags.rs`: the tags of one.
 //! - `destroy.rs` deletes nodes and log entries permanently. `pending_erasures.rs` marks that their bytes may
 //!   still be in files. `row_numbers.rs` keeps row numbers from being reused.
 //! - `branch_names.rs`: titles of sessions and names of branches. `descendants.rs`: the nodes below a node.
@@ -78,8 +79,10 @@ mod rules;
 mod rules_changes;
 mod script_consents;
 mod session_import;
+mod session_list;
 mod session_plugins;
 mod session_settings;
+mod session_tags;
 mod sources;
 mod stored;
 mod summaries;
@@ -132,6 +135,7 @@ pub use replies::{OrphanReply, ReplyCompletion};
 pub use rules::{ActiveRules, PluginRecord, SharedRules};
 pub use script_consents::{card_scripts, preset_scripts};
 pub use session_import::{ImportConsent, IncomingSession};
+pub use session_list::{SessionFilter, SessionGroup, SessionListChange, SessionOrder, SessionSortKey};
 pub use session_plugins::RulesStart;
 pub use session_settings::{apply_settings, exported_settings};
 pub use sources::{SessionPresence, SourceRecord};
@@ -195,7 +199,8 @@ impl Store {
         // The database has its own lock, because two data directories may name the same database.
         let locks = [lock_folder(&settings.data_dir)?, lock_database(&path)?];
         let disk = DiskProbe { database: path.clone(), has_quota: settings.max_pages.is_some() };
-        let writing = conn::open_writer(&path, settings.max_pages).map_err(|error| disk.classify_error(error))?;
+        let mut writing = conn::open_writer(&path, settings.max_pages).map_err(|error| disk.classify_error(error))?;
+        session_list::fill_title_forms(&mut writing).map_err(|error| disk.classify_error(error))?;
         let caches = Arc::new(caches::Caches::default());
         let context =
             tx::TxContext { caches: Arc::clone(&caches), keyframe_every: i32::from(settings.keyframe_every.max(1)) };

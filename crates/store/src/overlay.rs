@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use diesel::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use clotho_core::ids::{NodeId, SessionId};
 use clotho_core::oplog::{Effect, OperationKind};
@@ -13,7 +13,8 @@ use clotho_core::tree::{Effects, Kind, Status};
 
 use super::arrange::{ArrangeReport, ArrangeResult};
 use super::error::{StoreError, WriteError};
-use super::session_settings::{check_setting, setting_value};
+use super::session_settings::{are_list_settings, check_setting, setting_value, tags_from_json};
+use super::session_tags::in_order;
 use super::stored::StoredSession;
 use super::tables::nodes;
 use super::tree_writes::Actor;
@@ -127,8 +128,8 @@ impl Tx<'_> {
         if settings.iter().any(|(name, to)| name == "mode" && to == "linear") {
             effects.extend(self.follow_newest(&stored)?);
         }
-        let entry =
-            OperationDraft { kind: OperationKind::Session, actor: Some(actor.user), at: actor.at, step: None, effects };
+        let at = if are_list_settings(settings) { stored.session.updated } else { actor.at };
+        let entry = OperationDraft { kind: OperationKind::Session, actor: Some(actor.user), at, step: None, effects };
         Ok(self.log_operation(&mut stored, entry)?)
     }
 }
@@ -139,6 +140,10 @@ pub(super) fn setting_effects(stored: &StoredSession, settings: &[(String, Value
     let mut effects = Vec::new();
     for (name, to) in settings {
         check_setting(name, to)?;
+        let to = match name.as_str() {
+            "tags" => &json!(in_order(tags_from_json(to).unwrap_or_default())),
+            _ => to,
+        };
         let from = seen.insert(name, to.clone()).unwrap_or_else(|| setting_value(&stored.session, name));
         if from != *to {
             effects.push(Effect::Setting { name: name.clone(), from, to: to.clone() });

@@ -21,6 +21,7 @@ use super::prepared::prepared;
 use super::row_numbers::{self, PermanentTable};
 use super::rows::{NodeRow, NodeViewRow, OperationRow, SessionRow};
 use super::rules::ActiveRules;
+use super::session_tags;
 use super::stored::{NodeCounts, StoredNode, StoredSession};
 use super::tables::{nodes, operations, sessions, texts, users};
 use super::traces::{self, MissingNode, Trace, TraceOutline};
@@ -442,7 +443,8 @@ pub(super) fn find_any_session(conn: &mut Conn, id: SessionId) -> Result<Option<
     let owner = UserId::from_slice(&owner).ok_or_else(bad("owner_n"))?;
     let root = NodeId::from_slice(&root).ok_or_else(bad("root_n"))?;
     let head = NodeId::from_slice(&head).ok_or_else(bad("head_n"))?;
-    Ok(Some(StoredSession { session: row.into_session(owner, root, head)?, counts, n, head_n, is_trashed }))
+    let tags = session_tags::of_session(conn, n)?;
+    Ok(Some(StoredSession { session: row.into_session(owner, root, head, tags)?, counts, n, head_n, is_trashed }))
 }
 
 /// Returns the row of a node that is in the tree.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use clotho_core::clock::Time;
 use clotho_core::ids::{CharacterId, NodeId, PersonaId, SessionId, UserId};
+use clotho_core::letters::fold_base_letters;
 use clotho_core::oplog::{Effect, Operation, OperationKind};
 use clotho_core::tree::{
     AuthorsNote, CardRef, Effects, Kind, Node, PersonaRef, PluginSetting, RecallSettings, RequestedSettings, Role,
@@ -261,6 +262,10 @@ pub struct SessionRow {
     pub values_model: Option<String>,
     pub requested: Option<String>,
     pub connection_profile_id: Option<String>,
+    /// The folded title; `None` only in a row of an older program, until the next start.
+    pub title_form: Option<String>,
+    pub folder: Option<String>,
+    pub is_pinned: bool,
 }
 
 impl SessionRow {
@@ -296,11 +301,20 @@ impl SessionRow {
             values_model: session.values_model.clone(),
             requested: (!session.requested.is_empty()).then(|| session.requested.to_json().to_string()),
             connection_profile_id: session.profile.map(|id| id.to_string()),
+            title_form: Some(fold_base_letters(&session.title)),
+            folder: session.folder.clone(),
+            is_pinned: session.is_pinned,
         }
     }
 
     /// Converts to the domain's session; the ids are those of the referenced rows.
-    pub fn into_session(self, owner: UserId, root: NodeId, head: NodeId) -> Result<Session, StoreError> {
+    pub fn into_session(
+        self,
+        owner: UserId,
+        root: NodeId,
+        head: NodeId,
+        tags: Vec<String>,
+    ) -> Result<Session, StoreError> {
         let n = self.n;
         let bad = |column| move || StoreError::Inconsistent { table: "sessions", column, row: n };
         Ok(Session {
@@ -326,6 +340,9 @@ impl SessionRow {
                 .ok_or_else(bad("connection_profile_id"))?,
             plugins: plugins_from_text(&self.plugins).ok_or_else(bad("plugins"))?,
             requested: requested_from_text(self.requested.as_deref()).ok_or_else(bad("requested"))?,
+            folder: self.folder,
+            tags,
+            is_pinned: self.is_pinned,
             seed: self.seed.cast_unsigned(),
             edits: self.edits,
             created: Time(self.created),

@@ -29,6 +29,7 @@ use super::rows::{
 };
 use super::script_consents::card_scripts;
 use super::session_settings::check_setting;
+use super::session_tags;
 use super::stored::NodeCounts;
 use super::tables::{characters, deltas, fragments, nodes, operations, personas, sessions, sources};
 use super::traces::{self, RawTrace, put_raw};
@@ -70,6 +71,8 @@ impl IncomingSession {
         check_setting("note", &line.note.as_deref().map_or(Value::Null, json))?;
         check_setting("summaries", &line.summaries.as_deref().map_or(Value::Null, json))?;
         check_setting("valuesModel", &line.values_model.as_deref().map_or(Value::Null, Value::from))?;
+        check_setting("folder", &line.folder.as_deref().map_or(Value::Null, Value::from))?;
+        check_setting("tags", &line.tags.as_slice().into())?;
         check_setting("plugins", &json(&line.plugins))
     }
 
@@ -109,6 +112,9 @@ fn session_from_line(owner: UserId, line: &SessionLine) -> Result<Session, &'sta
         profile: line.profile,
         plugins: plugins_from_text(line.plugins.get()).ok_or("plugins")?,
         requested: RequestedSettings::default(),
+        folder: line.folder.clone(),
+        tags: line.tags.clone(),
+        is_pinned: line.is_pinned,
         seed: line.seed,
         edits: 0,
         created: Time(line.created),
@@ -154,7 +160,10 @@ impl Tx<'_> {
             session.withhold_settings(has_scripts);
         }
         let row = SessionRow { trashed: Some(IMPORTING), ..SessionRow::new(n, owner_n, &session) };
-        self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
+        self.run(|conn| {
+            diesel::insert_into(sessions::table).values(&row).execute(conn)?;
+            session_tags::replace(conn, n, &session.tags)
+        })?;
         Ok(IncomingSession { n })
     }
 

@@ -60,9 +60,25 @@ pub fn setting_value(session: &Session, name: &str) -> Value {
         "summaries" => session.summaries.to_json(),
         "requested" => session.requested.to_json(),
         "cards" => json(cards_to_text(&session.cards)),
+        "folder" => session.folder.clone().into(),
+        "tags" => session.tags.as_slice().into(),
+        "isPinned" => session.is_pinned.into(),
         "persona" => session.persona.as_ref().map_or(Value::Null, |p: &PersonaRef| json(persona_to_text(p))),
         _ => Value::Null,
     }
+}
+
+/// Settings that only arrange the list of sessions. They do not change when a session was last played.
+const LIST_SETTINGS: [&str; 3] = ["folder", "tags", "isPinned"];
+
+/// Returns whether settings only arrange the list of sessions.
+pub fn are_list_settings(settings: &[(String, Value)]) -> bool {
+    settings.iter().all(|(name, _)| LIST_SETTINGS.contains(&name.as_str()))
+}
+
+/// Reads a list of tags; `None` if it is no list of strings.
+pub fn tags_from_json(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(|tag| tag.as_str().map(str::to_owned)).collect()
 }
 
 fn is_preset_text(text: &str) -> bool {
@@ -103,6 +119,9 @@ pub fn check_setting(name: &str, to: &Value) -> Result<(), TreeError> {
         "requested" => {
             ("requestedSettings", RequestedSettings::from_json(to).is_some(), "an object of settings or null")
         }
+        "folder" => ("folder", to.is_string() || to.is_null(), "a string or null"),
+        "tags" => ("tags", tags_from_json(to).is_some(), "a list of strings"),
+        "isPinned" => ("isPinned", to.is_boolean(), "true or false"),
         "persona" => ("persona", to.is_null() || persona_from_text(&json).is_some(), "[id, hash] or null"),
         "cards" => ("cards", is_card_list(&json), "a list of [id, hash]"),
         other => {
@@ -118,6 +137,8 @@ pub fn check_setting(name: &str, to: &Value) -> Result<(), TreeError> {
         "title" => limits::check_title(text)?,
         "model" | "valuesModel" if to.is_string() => limits::check_model(text)?,
         "plugins" => limits::check_plugin_count(to.as_array().map_or(0, Vec::len))?,
+        "folder" if to.is_string() => limits::check_folder(text)?,
+        "tags" => limits::check_tags(&tags_from_json(to).unwrap_or_default())?,
         _ => {}
     }
     check_storable_text(field, text)

@@ -72,7 +72,11 @@ diesel::table! {
         values_model -> Nullable<Text>,
         requested -> Nullable<Text>,
         connection_profile_id -> Nullable<Text>,
+        title_form -> Nullable<Text>, folder -> Nullable<Text>, is_pinned -> Bool,
     }
+}
+diesel::table! {
+    session_tags (session_n, form) { session_n -> BigInt, form -> Text, tag -> Text, }
 }
 diesel::table! {
     nodes (n) {
@@ -209,6 +213,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     presets,
     script_consents,
     segments,
+    session_tags,
     sessions,
     sources,
     summaries,

@@ -16,6 +16,7 @@ use super::ancestors::{self, AncestorRow};
 use super::error::{StoreError, WriteError};
 use super::prepared::{prepared, update};
 use super::rows::{NodeRow, SessionRow};
+use super::session_tags;
 use super::stored::{NodeCounts, StoredSession};
 use super::tables::{nodes, sessions};
 use super::tx::{NodeDraft, OperationDraft, Tx, row_id};
@@ -150,7 +151,10 @@ impl Tx<'_> {
             self.run(|conn| Ok(sessions::table.select(diesel::dsl::max(sessions::n)).get_result(conn)?))?;
         let n = last.unwrap_or(0) + 1;
         let row = SessionRow { updated: session.created.0, ..SessionRow::new(n, owner_n, session) };
-        self.run(|conn| Ok(diesel::insert_into(sessions::table).values(&row).execute(conn)?))?;
+        self.run(|conn| {
+            diesel::insert_into(sessions::table).values(&row).execute(conn)?;
+            session_tags::replace(conn, n, &session.tags)
+        })?;
         let root_row = self.insert(n, 0, None, root)?;
         let places = (sessions::root_n.eq(root_row.n), sessions::head_n.eq(root_row.n));
         self.update_row(|conn| update(sessions::table, places, sessions::n.eq(n)).execute(conn))?;

@@ -1,6 +1,9 @@
 //! Maximum lengths of names and maximum counts, for requests and for imported files.
 
+use std::collections::BTreeSet;
+
 use super::edit::TreeError;
+use crate::letters::fold_base_letters;
 
 /// The maximum length of a speaker's name, in characters.
 pub const MAX_SPEAKER_CHARS: usize = 200;
@@ -14,6 +17,12 @@ const MAX_PLUGINS: usize = 64;
 const MAX_TITLE_CHARS: usize = 300;
 /// The maximum length of a connection profile's name, in characters.
 pub const MAX_PROFILE_NAME_CHARS: usize = 100;
+/// The maximum length of a folder's name in the list of sessions, in characters.
+const MAX_FOLDER_CHARS: usize = 100;
+/// The maximum number of tags of a session.
+const MAX_TAGS: usize = 50;
+/// The maximum length of a tag, in characters.
+const MAX_TAG_CHARS: usize = 60;
 /// The maximum length of a document collection's name, in characters.
 const MAX_COLLECTION_CHARS: usize = 100;
 /// The maximum number of collections that a session searches.
@@ -62,6 +71,44 @@ pub fn check_profile_name(name: &str) -> Result<(), TreeError> {
         "name",
         format!("the name of a connection profile is one line of 1 to {MAX_PROFILE_NAME_CHARS} characters"),
     ))
+}
+
+/// Validates the name of a folder in the list of sessions.
+///
+/// # Errors
+/// Returns an error if it is empty, too long, contains control characters, or has white space around it.
+pub fn check_folder(name: &str) -> Result<(), TreeError> {
+    if is_list_name(name, MAX_FOLDER_CHARS) {
+        return Ok(());
+    }
+    Err(invalid("folder", format!("a folder has 1 to {MAX_FOLDER_CHARS} characters and no surrounding spaces")))
+}
+
+/// Validates the tags of a session. Case and accents do not make two tags different.
+///
+/// # Errors
+/// Returns an error if there are too many, if two are the same, or if one is empty, too long, contains control
+/// characters, or has white space around it.
+pub fn check_tags(tags: &[String]) -> Result<(), TreeError> {
+    if tags.len() > MAX_TAGS {
+        return Err(invalid("tags", format!("a session has at most {MAX_TAGS} tags")));
+    }
+    let mut forms = BTreeSet::new();
+    for tag in tags {
+        if !is_list_name(tag, MAX_TAG_CHARS) {
+            let message = format!("a tag has 1 to {MAX_TAG_CHARS} characters and no surrounding spaces");
+            return Err(invalid("tags", message));
+        }
+        if !forms.insert(fold_base_letters(tag)) {
+            return Err(invalid("tags", format!("the tag \"{tag}\" appears twice")));
+        }
+    }
+    Ok(())
+}
+
+fn is_list_name(name: &str, max_chars: usize) -> bool {
+    let is_long = name.chars().count() > max_chars;
+    !name.is_empty() && name.trim() == name && !is_long && !name.chars().any(char::is_control)
 }
 
 /// Validates the length of a model's name; does not check that the model exists.

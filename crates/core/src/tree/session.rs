@@ -50,6 +50,12 @@ pub struct Session {
     pub plugins: Vec<PluginSetting>,
     /// What an imported file wants and the owner has not accepted.
     pub requested: RequestedSettings,
+    /// The folder in the list of sessions; `None`: no folder.
+    pub folder: Option<String>,
+    /// The tags in the list of sessions, in alphabetical order.
+    pub tags: Vec<String>,
+    /// Whether the session stands above the others in lists.
+    pub is_pinned: bool,
     /// The seed of all dice of the session.
     pub seed: u64,
     /// The number of arrangement edits that may have invalidated keyframes.

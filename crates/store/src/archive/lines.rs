@@ -91,6 +91,15 @@ pub struct SessionLine {
     /// The connection profile that was chosen for it, on the server of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<ConnectionProfileId>,
+    /// The folder in the list of sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// The tags in the list of sessions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// Whether it stands above the others in lists.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_pinned: bool,
     /// Its plugins: `[{id, enabled, config, grants}]`.
     pub plugins: Box<RawValue>,
     /// The seed of its random draws.

@@ -21,6 +21,7 @@ use crate::lore;
 use crate::lorebook_bindings;
 use crate::pending_erasures;
 use crate::read::StoreReader;
+use crate::session_tags;
 use crate::stored::StoredSession;
 use crate::summaries;
 use crate::tables::{
@@ -352,6 +353,7 @@ impl Tx<'_> {
             }
             diesel::delete(edits::table.filter(edits::session_n.eq(session_n))).execute(conn)?;
             summaries::delete_for_session(conn, session_n)?;
+            session_tags::replace(conn, session_n, &[])?;
             let own: Option<Vec<u8>> =
                 sessions::table.find(session_n).select(sessions::id).get_result(conn).optional()?;
             diesel::delete(sources::table.filter(sources::became.eq(own.unwrap_or_default()))).execute(conn)?;
