@@ -81,7 +81,7 @@ fn percent_decode(text: &str) -> Result<String, ApiError> {
     String::from_utf8(bytes).map_err(|_| bad())
 }
 
-/// The values of one query key. A text is converted where a number or boolean is expected. A key may occur more than
+/// The values of one query key. A text is converted where a boolean is expected. A key may occur more than
 /// once only where a list is expected.
 #[derive(Clone, Copy)]
 struct QueryValue<'a> {
@@ -106,18 +106,6 @@ impl<'a> IntoDeserializer<'a, QueryValueError> for QueryValue<'a> {
     fn into_deserializer(self) -> Self {
         self
     }
-}
-
-macro_rules! number_methods {
-    ($($method:ident $visit:ident,)*) => {$(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, QueryValueError> {
-            let text = self.single()?;
-            match text.parse() {
-                Ok(number) => visitor.$visit(number),
-                Err(_) => visitor.visit_borrowed_str(text),
-            }
-        }
-    )*};
 }
 
 impl<'de> Deserializer<'de> for QueryValue<'de> {
@@ -161,18 +149,9 @@ impl<'de> Deserializer<'de> for QueryValue<'de> {
         visitor.visit_enum(IntoDeserializer::<QueryValueError>::into_deserializer(self.single()?))
     }
 
-    number_methods! {
-        deserialize_u8 visit_u8,
-        deserialize_u16 visit_u16,
-        deserialize_u32 visit_u32,
-        deserialize_u64 visit_u64,
-        deserialize_i32 visit_i32,
-        deserialize_i64 visit_i64,
-        deserialize_f64 visit_f64,
-    }
-
+    // Numbers have types that know their range, such as `QueryNumber`.
     serde::forward_to_deserialize_any! {
-        i8 i16 f32 char str string bytes byte_buf unit unit_struct tuple tuple_struct map struct identifier ignored_any
+        i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf unit unit_struct tuple tuple_struct map struct identifier ignored_any
     }
 }
 
@@ -323,11 +302,13 @@ struct LoreEntryUidSegment {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::wire::query_number::{PageLimit, QueryNumber};
 
     #[derive(Debug, Default, Deserialize, PartialEq)]
     #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
     struct Shape {
-        limit: Option<u32>,
+        limit: Option<PageLimit>,
+        since: Option<QueryNumber<0, { i64::MAX }>>,
         all: bool,
         q: Option<String>,
         kind: Option<Kind>,
@@ -342,8 +323,11 @@ mod tests {
 
     #[test]
     fn query_params_read_every_value_type() {
-        let read: Shape = parse("limit=5&all=1&q=%E9%BE%99+%26x&kind=off-trunk").unwrap();
-        let shape = Shape { limit: Some(5), all: true, kind: Some(Kind::OffTrunk), ..Shape::default() };
+        let read: Shape = parse("all=1&q=%E9%BE%99+%26x&kind=off-trunk").unwrap();
+        let shape = Shape { all: true, kind: Some(Kind::OffTrunk), ..Shape::default() };
+        let numbers: Shape = parse("limit=500&since=9223372036854775807").unwrap();
+        assert_eq!(numbers.limit.map(QueryNumber::get), Some(500));
+        assert_eq!(numbers.since.map(QueryNumber::get), Some(i64::MAX));
         assert_eq!(read, Shape { q: Some("龙 &x".into()), ..shape });
         assert_eq!(parse::<Shape>("").unwrap(), Shape::default());
         assert_eq!(parse::<Shape>("q=123").unwrap().q.as_deref(), Some("123"));
@@ -368,8 +352,20 @@ mod tests {
         check("q=%zz", ApiErrorCode::Malformed, None);
         check("q=%f", ApiErrorCode::Malformed, None);
         check("q=%ff", ApiErrorCode::Malformed, None);
-        let words = parse::<Shape>("limit=five").unwrap_err().message.clone();
-        assert_eq!(words, "invalid type: the text \"five\", expected a whole number from 0 to 4294967295");
+        let page = "expected a whole number from 1 to 500";
+        for (query, found, expected) in [
+            ("limit=five", "the text \"five\"", page),
+            ("limit=", "the text \"\"", page),
+            ("limit=0", "0", page),
+            ("limit=501", "501", page),
+            ("limit=1.5", "the text \"1.5\"", page),
+            ("limit=99999999999999999999", "99999999999999999999", page),
+            ("since=-1", "-1", "expected a whole number, 0 or more"),
+            ("since=99999999999999999999", "99999999999999999999", "expected a whole number, 0 or more"),
+        ] {
+            let error = parse::<Shape>(query).unwrap_err();
+            assert_eq!(error.message, format!("got {found}, {expected}"), "{query}");
+        }
         let words = parse::<Shape>("all=yes").unwrap_err().message.clone();
         assert_eq!(words, "invalid type: the text \"yes\", expected true or false");
     }

@@ -7,7 +7,7 @@ use crate::http::caller::Caller;
 use crate::http::query::{QueryParams, SessionIdPath};
 use crate::http::response::{ApiResponse, ApiResult};
 use crate::http::wire::branches::{BranchResponse, DiffQuery, DiffResponse, VariablesQuery, VariablesResponse};
-use crate::http::wire::{PageQuery, PageResponse, check_limit, decode_cursor};
+use crate::http::wire::{PageQuery, PageResponse, decode_cursor, limit_or};
 use clotho_queries::branches::{compare_branches, list_branches};
 use clotho_queries::variables::value_history;
 use clotho_store::{StoreReader, StoredSession};
@@ -23,7 +23,7 @@ pub async fn list(
     sid: SessionIdPath,
     query: QueryParams<PageQuery>,
 ) -> ApiResult<PageResponse<BranchResponse>> {
-    let limit = check_limit(query.0.limit, 50)?;
+    let limit = limit_or(query.0.limit, 50);
     let before = query.0.cursor.as_deref().map_or(Ok(i64::MAX), decode_cursor)?;
     let renderer = node_renderer(&app);
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
@@ -44,7 +44,7 @@ pub async fn compare(
     sid: SessionIdPath,
     query: QueryParams<DiffQuery>,
 ) -> ApiResult<DiffResponse> {
-    let limit = check_limit(query.0.limit, 200)?;
+    let limit = limit_or(query.0.limit, 200);
     let (from, to) = (query.0.from.map(|id| id.0), query.0.to.map(|id| id.0));
     let renderer = node_renderer(&app);
     let read_renderer = renderer.clone();

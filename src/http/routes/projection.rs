@@ -29,7 +29,7 @@ pub async fn projection(
     sid: SessionIdPath,
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<ProjectionResponse> {
-    let selection = query.0.read(50)?;
+    let selection = query.0.read(50);
     let (renderer, turns) = (node_renderer(&app), app.turns.views.clone());
     let read_renderer = renderer.clone();
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {

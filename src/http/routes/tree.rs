@@ -4,13 +4,13 @@ use actix_web::HttpRequest;
 
 use super::{AppData, conditional_read, node_renderer};
 use crate::http::caller::Caller;
-use crate::http::error::ApiError;
 use crate::http::query::{QueryParams, SessionIdPath};
 use crate::http::response::{ApiResponse, ApiResult, to_json};
+use crate::http::wire::query_number::QueryNumber;
 use crate::http::wire::tree::{
     ChatHistoryTree, OperationsQuery, OperationsResponse, TreeQuery, TreeResponse, TreeShapeParam, TreeSkeleton,
 };
-use crate::http::wire::{MAX_PAGE_SIZE, check_limit, decode_cursor};
+use crate::http::wire::{MAX_PAGE_SIZE, decode_cursor, limit_or};
 use clotho_queries::node_view::NodeRenderer;
 use clotho_queries::tree::{operation_page, tree_outline, tree_page, whole_tree};
 use clotho_store::{StoreReader, StoredSession};
@@ -27,7 +27,7 @@ pub async fn tree(
     query: QueryParams<TreeQuery>,
 ) -> ApiResult<TreeResponse> {
     let renderer = NodeRenderer { live: None, ..node_renderer(&app) };
-    let limit = check_limit(query.0.limit, MAX_PAGE_SIZE)?;
+    let limit = limit_or(query.0.limit, MAX_PAGE_SIZE);
     let after = match query.0.cursor.as_deref() {
         Some("") => Some(0),
         Some(cursor) => Some(decode_cursor(cursor)?),
@@ -59,11 +59,8 @@ pub async fn operations(
     sid: SessionIdPath,
     query: QueryParams<OperationsQuery>,
 ) -> ApiResult<OperationsResponse> {
-    let limit = check_limit(query.0.limit, 50)?;
-    let since = query.0.since.unwrap_or(0);
-    if since < 0 {
-        return Err(ApiError::invalid("since", "expected the number of an operation, 0 for the beginning"));
-    }
+    let limit = limit_or(query.0.limit, 50);
+    let since = query.0.since.map_or(0, QueryNumber::get);
     let page = app.store.read(move |reader| operation_page(reader, caller.0, sid.0, since, limit)).await?;
     ApiResponse::ok(&OperationsResponse::from(page))
 }

@@ -16,7 +16,7 @@ use crate::http::wire::tree::TreePageQuery;
 use crate::http::wire::tree_edits::{
     FragmentTreeResponse, LabelsResponse, StashResponse, TreeEditsRequest, TreeEditsResponse, UndoRequest, UndoResponse,
 };
-use crate::http::wire::{MAX_PAGE_SIZE, check_limit, decode_cursor, encode_cursor};
+use crate::http::wire::{MAX_PAGE_SIZE, decode_cursor, encode_cursor, limit_or};
 use clotho_core::tree::TreeEdit;
 use clotho_queries::error::ReadError;
 use clotho_queries::node_view::NodeRenderer;
@@ -159,7 +159,7 @@ pub async fn fragment(
     query: QueryParams<TreePageQuery>,
 ) -> ApiResult<FragmentTreeResponse> {
     let renderer = NodeRenderer { live: None, ..node_renderer(&app) };
-    let limit = check_limit(query.0.limit, MAX_PAGE_SIZE)?;
+    let limit = limit_or(query.0.limit, MAX_PAGE_SIZE);
     let after = query.0.cursor.as_deref().filter(|cursor| !cursor.is_empty()).map(decode_cursor).transpose()?;
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| {
         let (nodes, next) = fragment_page(reader, stored, &renderer, fid.0, after.unwrap_or(0), limit)?;

@@ -25,7 +25,7 @@ pub async fn list(
     sid: SessionIdPath,
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<ListResponse<TurnResponse>> {
-    let selection = query.0.read(MAX_PAGE_SIZE)?;
+    let selection = query.0.read(MAX_PAGE_SIZE);
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| list_turns(reader, stored, &selection);
     let conditional = conditional_read(&app, &request, caller, sid, read).await?;
     conditional.respond(|page| {
@@ -45,7 +45,7 @@ pub async fn context_path(
     sid: SessionIdPath,
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<ListResponse<ContextPathStop>> {
-    let selection = query.0.read(MAX_PAGE_SIZE)?;
+    let selection = query.0.read(MAX_PAGE_SIZE);
     let read =
         move |reader: &mut StoreReader<'_>, stored: &StoredSession| turns::context_path(reader, stored, &selection);
     let conditional = conditional_read(&app, &request, caller, sid, read).await?;

@@ -53,7 +53,7 @@ pub async fn deltas(
     sid: SessionIdPath,
     query: QueryParams<BranchQuery>,
 ) -> ApiResult<DeltasResponse> {
-    let selection = query.0.read(50)?;
+    let selection = query.0.read(50);
     let read = move |reader: &mut StoreReader<'_>, stored: &StoredSession| branch_deltas(reader, stored, &selection);
     conditional_read(&app, &request, caller, sid, read).await?.respond_json()
 }

@@ -7,9 +7,10 @@ use utoipa::{IntoParams, ToSchema};
 use super::enums::Status;
 use super::ids::{WireId, WireNodeId};
 use super::node::{ChatMessageNode, wire_nodes};
+use super::query_number::PageLimit;
 use super::records::NodeOperationSchema;
 use super::tree_edits::LabelResponse;
-use super::{MAX_PAGE_SIZE, PageResponse, check_limit, decode_cursor, encode_cursor};
+use super::{MAX_PAGE_SIZE, PageResponse, decode_cursor, encode_cursor, limit_or};
 use crate::http::error::ApiError;
 use crate::http::json_schema::AnyJson;
 use clotho_core::ids::NodeId;
@@ -56,8 +57,8 @@ pub struct DiffQuery {
     #[param(value_type = Option<String>)]
     pub to: Option<WireNodeId>,
     /// Maximum number of nodes per side, 1 to 500; default 200.
-    #[param(minimum = 1, maximum = 500)]
-    pub limit: Option<u32>,
+    #[param(minimum = 1, maximum = 500, value_type = Option<u32>)]
+    pub limit: Option<PageLimit>,
 }
 
 /// The differences between two branches.
@@ -203,8 +204,8 @@ pub struct VariablesQuery {
     #[param(value_type = Vec<String>)]
     pub leaf: Vec<WireNodeId>,
     /// Maximum number of nodes per branch, 1 to 500; default 500.
-    #[param(minimum = 1, maximum = 500)]
-    pub limit: Option<u32>,
+    #[param(minimum = 1, maximum = 500, value_type = Option<u32>)]
+    pub limit: Option<PageLimit>,
     /// `next` of the previous page.
     pub cursor: Option<String>,
 }
@@ -222,7 +223,7 @@ impl VariablesQuery {
         if self.leaf.len() > MAX_BRANCHES {
             return Err(ApiError::invalid("leaf", format!("expected at most {MAX_BRANCHES} branches")));
         }
-        let limit = i32::try_from(check_limit(self.limit, MAX_PAGE_SIZE)?).unwrap_or(i32::MAX);
+        let limit = i32::try_from(limit_or(self.limit, MAX_PAGE_SIZE)).unwrap_or(i32::MAX);
         let first = self.cursor.as_deref().map_or(Ok(0), decode_cursor)?;
         let first = i32::try_from(first).unwrap_or(i32::MAX);
         let leaves = self.leaf.iter().map(|id| id.0).collect();

@@ -6,6 +6,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::PageQuery;
 use super::ids::{WireDocumentId, WireId};
+use super::query_number::PageLimit;
 use super::records::CodedMessageSchema;
 use crate::http::error::ApiError;
 use crate::http::json_schema::JsonMap;
@@ -56,8 +57,8 @@ pub struct DocumentQuery {
     /// Only documents of this collection.
     pub collection: Option<String>,
     /// Maximum number of items, 1 to 500; default 50.
-    #[param(minimum = 1, maximum = 500)]
-    pub limit: Option<u32>,
+    #[param(minimum = 1, maximum = 500, value_type = Option<u32>)]
+    pub limit: Option<PageLimit>,
     /// `next` of the previous page.
     pub cursor: Option<String>,
 }

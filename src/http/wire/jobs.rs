@@ -1,6 +1,7 @@
 //! Jobs: long-running work.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
@@ -9,7 +10,9 @@ use super::import_report::ForeignImportSchema;
 use super::string_enums::JobStateEnum;
 use crate::http::error::{ApiError, ApiErrorCode, ErrorFields};
 use clotho_engine::transfer::sillytavern::zone_ahead;
-use clotho_engine::transfer::{self, ForeignUpload, ImportError, ImportResult, REPAIR_LIST_HINT, TransferJobState};
+use clotho_engine::transfer::{
+    self, ForeignUpload, ImportError, ImportResult, REPAIR_LIST_HINT, TransferJobState,
+};
 
 /// A started job.
 #[derive(Debug, Serialize, ToSchema)]
@@ -30,6 +33,7 @@ pub struct ForeignImportQuery {
     /// Only report, import nothing; default `false`.
     pub dry_run: Option<bool>,
     /// UTC offset of old dates without a time zone, in hours from -25 to 25; default 0.
+    #[serde(default, deserialize_with = "deserialize_hours")]
     pub utc_offset: Option<f64>,
     /// Apply all settings of exported sessions, and let the regex scripts of cards and presets run; default `false` (see
     /// `requestedSettings` of a session and a character).
@@ -46,6 +50,15 @@ pub struct SessionImportQuery {
     pub trust: Option<bool>,
 }
 
+/// What `utcOffset` is.
+const HOURS_EXPECTED: &str = "expected a number of hours between -25 and 25";
+
+/// Reads hours of a query; the range is checked later.
+fn deserialize_hours<'de, D: Deserializer<'de>>(from: D) -> Result<Option<f64>, D::Error> {
+    let text = String::deserialize(from)?;
+    text.parse().map(Some).map_err(|_| D::Error::custom(HOURS_EXPECTED))
+}
+
 impl ForeignImportQuery {
     /// Returns the import options; `called` is the name from the request headers.
     ///
@@ -53,7 +66,7 @@ impl ForeignImportQuery {
     /// Returns an error if the UTC offset is out of range.
     pub fn read(self, called: Option<String>) -> Result<ForeignUpload, ApiError> {
         let zone = zone_ahead(self.utc_offset.unwrap_or(0.0));
-        let refusal = || ApiError::invalid("utcOffset", "expected a number of hours between -25 and 25");
+        let refusal = || ApiError::invalid("utcOffset", HOURS_EXPECTED);
         let name = self.name.or(called).unwrap_or_else(|| "chats.zip".into());
         Ok(ForeignUpload {
             name,

@@ -32,6 +32,7 @@ mod plugin_tests;
 pub mod presets;
 pub mod prompt_preview;
 pub mod providers;
+pub mod query_number;
 pub mod records;
 pub mod reply_records;
 pub mod script_consent;
@@ -57,6 +58,8 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
+pub use self::query_number::MAX_PAGE_SIZE;
+use self::query_number::PageLimit;
 use super::body::JsonObject;
 use super::error::ApiError;
 use clotho_core::secret_names;
@@ -116,17 +119,14 @@ impl<T: ToSchema> ToSchema for ListResponse<T> {
     }
 }
 
-/// Maximum number of items per page.
-pub const MAX_PAGE_SIZE: u32 = 500;
-
 /// The page of a list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
     /// Maximum number of items, 1 to 500; default 50.
-    #[param(minimum = 1, maximum = 500)]
-    pub limit: Option<u32>,
+    #[param(minimum = 1, maximum = 500, value_type = Option<u32>)]
+    pub limit: Option<PageLimit>,
     /// `next` of the previous page.
     pub cursor: Option<String>,
 }
@@ -135,10 +135,10 @@ impl PageQuery {
     /// Returns the page size and the offset.
     ///
     /// # Errors
-    /// Returns an error if the limit is out of range or the cursor is invalid.
+    /// Returns an error if the cursor is invalid.
     pub fn limit_and_offset(&self) -> Result<(i64, i64), ApiError> {
         let skip = self.cursor.as_deref().map_or(Ok(0), decode_cursor)?;
-        Ok((check_limit(self.limit, 50)?, skip))
+        Ok((limit_or(self.limit, 50), skip))
     }
 
     /// Builds a page from one item more than requested, which shows whether there is a next page.
@@ -150,16 +150,9 @@ impl PageQuery {
     }
 }
 
-/// Checks a limit and applies its default.
-///
-/// # Errors
-/// Returns an error if it is 0 or above [`MAX_PAGE_SIZE`].
-pub fn check_limit(given: Option<u32>, default: u32) -> Result<i64, ApiError> {
-    let limit = given.unwrap_or(default);
-    if (1..=MAX_PAGE_SIZE).contains(&limit) {
-        return Ok(limit.into());
-    }
-    Err(ApiError::invalid("limit", format!("expected 1 to {MAX_PAGE_SIZE}, got {limit}")))
+/// Returns the requested page size, or the default.
+pub fn limit_or(given: Option<PageLimit>, default: i64) -> i64 {
+    given.map_or(default, PageLimit::get)
 }
 
 /// Encodes a number as an opaque cursor.
@@ -297,6 +290,5 @@ mod tests {
     fn page_response_with_more_items_has_next_cursor() {
         assert_eq!(PageQuery::page(vec![1, 2, 3], 2, 0).next, Some(encode_cursor(2)));
         assert_eq!(PageQuery::page(vec![1, 2], 2, 0).next, None);
-        assert!(check_limit(Some(0), 50).is_err() && check_limit(Some(501), 50).is_err());
     }
 }

@@ -7,6 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::PageQuery;
 use super::ids::{WireId, WirePresetId};
 use super::import_report::ImportReportResponse;
+use super::query_number::PageLimit;
 use super::records::CodedMessageSchema;
 use super::script_consent::{RequestedScriptsResponse, ScriptAnswer};
 use super::{deserialize_null, deserialize_optional_object, deserialize_optional_objects};
@@ -76,8 +77,8 @@ pub struct PresetQuery {
     /// Only presets of this kind.
     pub kind: Option<String>,
     /// Maximum number of items, 1 to 500; default 50.
-    #[param(minimum = 1, maximum = 500)]
-    pub limit: Option<u32>,
+    #[param(minimum = 1, maximum = 500, value_type = Option<u32>)]
+    pub limit: Option<PageLimit>,
     /// `next` of the previous page.
     pub cursor: Option<String>,
 }

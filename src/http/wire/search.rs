@@ -5,9 +5,10 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ArrayItems, ObjectBuilder, Schema, Type};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
-use super::check_limit;
 use super::enums::Role;
 use super::ids::{WireCharacterId, WireId, WireNodeId, WireSessionId};
+use super::limit_or;
+use super::query_number::{PageLimit, QueryNumber};
 use super::string_enums::SearchNoteEnum;
 use super::tree_edits::WireFragmentId;
 use crate::http::error::ApiError;
@@ -45,8 +46,8 @@ pub struct SearchQuery {
     /// Only on the path from the root to the node with this label.
     pub label: Option<String>,
     /// Minimum rating, 1 to 5 stars.
-    #[param(minimum = 1, maximum = 5)]
-    pub rating: Option<u8>,
+    #[param(minimum = 1, maximum = 5, value_type = Option<u8>)]
+    pub rating: Option<QueryNumber<1, 5>>,
     /// Only at or after this time, ISO 8601.
     pub after: Option<String>,
     /// Only before this time, ISO 8601.
@@ -57,8 +58,8 @@ pub struct SearchQuery {
     /// UTC offset of the caller, such as `+02:00` or `-05:30`, used for dates in `q`.
     pub zone: Option<String>,
     /// Maximum number of results, 1 to 500; default 50.
-    #[param(minimum = 1, maximum = 500)]
-    pub limit: Option<u32>,
+    #[param(minimum = 1, maximum = 500, value_type = Option<u32>)]
+    pub limit: Option<PageLimit>,
 }
 
 impl SearchQuery {
@@ -67,12 +68,9 @@ impl SearchQuery {
     /// # Errors
     /// Returns an error that names the invalid field.
     pub fn read(self) -> Result<MessageSearch, ApiError> {
-        let limit = usize::try_from(check_limit(self.limit, 50)?).unwrap_or(0);
+        let limit = usize::try_from(limit_or(self.limit, 50)).unwrap_or(0);
         let ahead = self.zone.as_deref().map_or(Some(0), parse_offset_minutes);
         let ahead = ahead.ok_or_else(|| ApiError::invalid("zone", "expected an offset such as +02:00 or -05:30"))?;
-        if self.rating.is_some_and(|stars| !(1..=5).contains(&stars)) {
-            return Err(ApiError::invalid("rating", "expected 1 to 5 stars"));
-        }
         Ok(MessageSearch {
             text: self.q,
             utc_offset_minutes: ahead,
@@ -81,7 +79,7 @@ impl SearchQuery {
             role: self.role.map(Into::into),
             scope: self.place.and_then(SearchPlaceParam::scope),
             label: self.label,
-            rating: self.rating.map(i16::from),
+            rating: self.rating.and_then(|stars| i16::try_from(stars.get()).ok()),
             after: self.after.as_deref().map(|text| parse_time("after", text)).transpose()?,
             before: self.before.as_deref().map(|text| parse_time("before", text)).transpose()?,
             sort: self.sort.map(Into::into).unwrap_or_default(),

@@ -9,10 +9,10 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::ids::{WireId, WireNodeId, WireSessionId, WireUserId};
 use super::node::{ChatMessageNode, NodeProblemResponse, wire_nodes};
+use super::query_number::{PageLimit, QueryNumber};
 use super::records::OperationEffectSchema;
 use super::tree_edits::{FragmentResponse, LabelResponse};
-use super::{check_limit, encode_cursor};
-use crate::http::error::ApiError;
+use super::{encode_cursor, limit_or};
 use clotho_core::oplog::{Effect, Operation};
 use clotho_core::tree::{Kind, Role, Session, Status};
 use clotho_engine::turn::ReplySuggestions;
@@ -236,8 +236,8 @@ pub struct TreeQuery {
     /// For pages of a whole tree: empty for the first page, then `next` of the previous one.
     pub cursor: Option<String>,
     /// Maximum number of nodes per page, 1 to 500; default 500.
-    #[param(minimum = 1, maximum = 500)]
-    pub limit: Option<u32>,
+    #[param(minimum = 1, maximum = 500, value_type = Option<u32>)]
+    pub limit: Option<PageLimit>,
 }
 
 /// The page of a part of a tree.
@@ -248,8 +248,8 @@ pub struct TreePageQuery {
     /// Empty for the first page, then `next` of the previous one.
     pub cursor: Option<String>,
     /// Maximum number of nodes per page, 1 to 500; default 500.
-    #[param(minimum = 1, maximum = 500)]
-    pub limit: Option<u32>,
+    #[param(minimum = 1, maximum = 500, value_type = Option<u32>)]
+    pub limit: Option<PageLimit>,
 }
 
 /// One page of a branch.
@@ -304,24 +304,21 @@ pub struct BranchQuery {
     #[param(value_type = Option<String>)]
     pub before: Option<WireNodeId>,
     /// Maximum number of messages, 1 to 500.
-    #[param(minimum = 1, maximum = 500)]
-    pub limit: Option<u32>,
+    #[param(minimum = 1, maximum = 500, value_type = Option<u32>)]
+    pub limit: Option<PageLimit>,
     /// Include disabled nodes, `change` nodes and the root; default false.
     pub all: bool,
 }
 
 impl BranchQuery {
     /// Returns the selected page; `default` is its size if none is given.
-    ///
-    /// # Errors
-    /// Returns an error if the limit is out of range.
-    pub fn read(self, default: u32) -> Result<BranchSelection, ApiError> {
-        Ok(BranchSelection {
-            limit: check_limit(self.limit, default)?,
+    pub fn read(self, default: i64) -> BranchSelection {
+        BranchSelection {
+            limit: limit_or(self.limit, default),
             end: BranchEnd { leaf: self.leaf.map(|id| id.0), label: self.label },
             before: self.before.map(|id| id.0),
             all: self.all,
-        })
+        }
     }
 }
 
@@ -377,10 +374,11 @@ pub struct OperationsResponse {
 #[into_params(parameter_in = Query)]
 pub struct OperationsQuery {
     /// Only operations after this number.
-    pub since: Option<i64>,
+    #[param(minimum = 0, value_type = Option<i64>)]
+    pub since: Option<QueryNumber<0, { i64::MAX }>>,
     /// Maximum number of operations, 1 to 500; default 50.
-    #[param(minimum = 1, maximum = 500)]
-    pub limit: Option<u32>,
+    #[param(minimum = 1, maximum = 500, value_type = Option<u32>)]
+    pub limit: Option<PageLimit>,
 }
 
 impl From<OperationPage> for OperationsResponse {

@@ -32,6 +32,7 @@ use super::query::{NodeIdPath, QueryParams, SessionIdPath};
 use super::routes::{AppData, node_renderer};
 use super::server_state::{ServerState, SocketPermit};
 use super::wire::events::{ClientFrame, Event};
+use super::wire::query_number::QueryNumber;
 use clotho_core::oplog::Operation;
 use clotho_engine::live::{LiveSessions, SessionWatcher};
 use clotho_plugin::Catalogue;
@@ -53,7 +54,8 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(70);
 #[into_params(parameter_in = Query)]
 pub struct SinceQuery {
     /// The newest operation that the client has; default: only new events.
-    pub since: Option<i64>,
+    #[param(minimum = 0, value_type = Option<i64>)]
+    pub since: Option<QueryNumber<0, { i64::MAX }>>,
 }
 
 /// Opens a WebSocket on one of the caller's sessions.
@@ -69,9 +71,6 @@ pub async fn open(
     query: QueryParams<SinceQuery>,
     payload: Payload,
 ) -> Result<HttpResponse, ApiError> {
-    if query.0.since.is_some_and(|since| since < 0) {
-        return Err(ApiError::invalid("since", "expected the number of an operation, 0 for the beginning"));
-    }
     // Check the session and the number of open sockets.
     app.store.read_inline(move |reader| load_session(reader, caller.0, sid.0).map(drop)).await?;
     let limits = &app.config.limits;
@@ -106,7 +105,7 @@ pub async fn open(
         last_received: Instant::now(),
         _place: place,
     };
-    rt::spawn(socket.run(messages, query.0.since));
+    rt::spawn(socket.run(messages, query.0.since.map(QueryNumber::get)));
     let connection = connection_end::second_handle(&request);
     Ok(answer.map_body(|_, frames| BoxBody::new(SocketBody::new(frames, connection))))
 }
