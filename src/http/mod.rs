@@ -48,8 +48,8 @@ use routes::lorebook_links::BindingTargetPath;
 use routes::{
     api_docs, auth, avatars, branches, card_versions, cards, characters, connection_profiles, devices, documents, drafts,
     embedded_plugin, exports, health, image_proxy, lorebook_links, lorebooks, messages, models, node_states, nodes,
-    personas, plugin_editor, plugins, presets, projection, prompt_preview, providers, search, sessions, summaries,
-    transcript, transfers, trash, tree, tree_edits, turns, web_page, worlds,
+    personas, plugin_editor, plugins, presets, projection, prompt_preview, providers, search, session_list, sessions,
+    summaries, transcript, transfers, trash, tree, tree_edits, turns, web_page, worlds,
 };
 
 const GET: Method = Method::GET;
@@ -268,8 +268,11 @@ fn document_routes() -> Vec<RouteEntry> {
 
 fn session_routes() -> Vec<RouteEntry> {
     vec![
-        route(GET, "/api/sessions", User, "List sessions, last changed first", sessions::list),
+        route(GET, "/api/sessions", User, "List sessions, with filters and sorted", session_list::list),
         route(POST, "/api/sessions", User, "Create a session", sessions::create).with_statuses(&[201]),
+        route(GET, "/api/sessions/tags", User, "List the tags of sessions", session_list::tags),
+        route(GET, "/api/sessions/folders", User, "List the folders of sessions", session_list::folders),
+        route(POST, "/api/sessions/bulk", User, "Change several sessions", session_list::change_many),
         route(GET, "/api/sessions/{sid}", User, "Get a session", sessions::read),
         route(PATCH, "/api/sessions/{sid}", User, "Update a session", sessions::update),
         route(DELETE, "/api/sessions/{sid}", User, "Move a session to the trash", sessions::delete)

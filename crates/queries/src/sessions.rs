@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use clotho_core::ids::{ConnectionProfileId, NodeId, SessionId, UserId};
 use clotho_core::tree::ConnectionSettings;
 use clotho_store::{
-    ConnectionProfile, PathFilter, SessionCardVersion, StoreError, StoreReader, StoredSession,
+    ConnectionProfile, PathFilter, SessionCardVersion, SessionFilter, SessionOrder, StoreError, StoreReader,
+    StoredSession,
 };
 
 use crate::error::ReadError;
@@ -39,7 +40,7 @@ pub struct SessionProfile {
     pub is_changed: bool,
 }
 
-/// Lists the user's sessions, last changed first: at most `limit` after the first `skip`.
+/// Lists the user's sessions that fit a filter, in an order: at most `limit` after the first `skip`.
 ///
 /// # Errors
 /// Returns an error if the database fails.
@@ -47,10 +48,11 @@ pub fn list_sessions(
     reader: &mut StoreReader<'_>,
     user: UserId,
     look: &NodeRenderer,
+    (filter, order): (&SessionFilter, SessionOrder),
     skip: i64,
     limit: i64,
 ) -> Result<Vec<SessionView>, StoreError> {
-    let sessions = reader.sessions(user, skip, limit)?;
+    let sessions = reader.filtered_sessions(user, filter, order, skip, limit)?;
     let turns = reader.turn_counts(&sessions)?;
     let profiles = session_profiles(reader, user, &sessions)?;
     let view = |(stored, turns): (StoredSession, i32)| {

@@ -34,6 +34,7 @@ pub mod prompt_preview;
 pub mod providers;
 mod script_consent;
 pub mod search;
+pub mod session_list;
 pub mod sessions;
 pub mod summaries;
 pub mod transcript;

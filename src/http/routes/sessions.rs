@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::AppData;
 use super::connection_profiles::{load_usable_profile, model_problems};
 use super::presets::check_preset_usable;
-use super::{AppData, node_renderer};
 use crate::app::App;
 use crate::http::body::{JsonBody, JsonListBody};
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
-use crate::http::query::{PersonaIdPath, QueryParams, SessionIdPath};
+use crate::http::query::{PersonaIdPath, SessionIdPath};
 use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::wire::display_scripts::DisplayScriptsResponse;
 use crate::http::wire::enums::SessionViewMode;
@@ -19,30 +19,13 @@ use crate::http::wire::sessions::{
     CreateSessionRequest, SessionPluginFields, SessionResponse, SessionScriptResponse, SessionScriptsResponse,
     SetPluginsResponse, UpdateSessionRequest, UsageTotalsResponse, check_plugins,
 };
-use crate::http::wire::{PageQuery, PageResponse};
 use clotho_core::coded_message::RenderedMessage;
 use clotho_core::ids::PersonaId;
 use clotho_core::tree;
 use clotho_engine::turn;
 use clotho_queries::lookup::load_session;
-use clotho_queries::sessions::{list_sessions, read_session};
+use clotho_queries::sessions::read_session;
 use clotho_store::{Actor, StoreReader};
-
-/// Lists the caller's sessions, last changed first.
-///
-/// # Errors
-/// Returns an error if the page parameters are invalid.
-pub async fn list(
-    app: AppData,
-    caller: Caller,
-    query: QueryParams<PageQuery>,
-) -> ApiResult<PageResponse<SessionResponse>> {
-    let (limit, skip) = query.0.limit_and_offset()?;
-    let renderer = node_renderer(&app);
-    let read = move |reader: &mut StoreReader<'_>| list_sessions(reader, caller.0, &renderer, skip, limit + 1);
-    let sessions = app.store.read(read).await?.into_iter().map(SessionResponse::from).collect();
-    ApiResponse::ok(&PageQuery::page(sessions, limit, skip))
-}
 
 /// Creates a session.
 ///
@@ -178,6 +161,9 @@ fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
         authors_note,
         requested_settings,
         profile_id,
+        folder,
+        tags,
+        is_pinned,
         persona_id: _,
     } = change;
     let named = [
@@ -193,6 +179,9 @@ fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
         ("note", authors_note.map(|note| note.map_or(Value::Null, |note| tree::AuthorsNote::from(note).to_json()))),
         ("summaries", summaries.map(Value::from)),
         ("requested", requested_settings.map(|()| Value::Null)),
+        ("folder", folder.map(Value::from)),
+        ("tags", tags.map(Value::from)),
+        ("isPinned", is_pinned.map(Value::from)),
     ];
     named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }

@@ -39,6 +39,7 @@ pub mod script_consent;
 mod script_errors;
 pub mod search;
 pub mod server_info;
+pub mod session_list;
 pub mod sessions;
 pub mod string_enums;
 pub mod summaries;

@@ -96,6 +96,13 @@ pub struct SessionResponse {
     /// What the imported file wants and nobody has accepted or declined yet; null = nothing.
     #[schema(required)]
     pub requested_settings: Option<RequestedSettingsResponse>,
+    /// Folder in the list of sessions; null = no folder.
+    #[schema(required)]
+    pub folder: Option<String>,
+    /// Tags of the session, in alphabetical order.
+    pub tags: Vec<String>,
+    /// Whether the session stands above the others in lists.
+    pub is_pinned: bool,
     /// Size of the session.
     pub counts: SessionCountsResponse,
     /// Start of the newest message, as displayed; only in lists.
@@ -367,6 +374,14 @@ pub struct UpdateSessionRequest {
     #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
     pub profile_id: Option<Option<WireConnectionProfileId>>,
+    /// Folder in the list of sessions, at most 100 characters; null = no folder.
+    #[serde(deserialize_with = "deserialize_nullable_option")]
+    #[schema(value_type = Option<String>)]
+    pub folder: Option<Option<String>>,
+    /// All tags of the session, at most 50 of at most 60 characters each.
+    pub tags: Option<Vec<String>>,
+    /// Whether the session stands above the others in lists.
+    pub is_pinned: Option<bool>,
     /// Only null: ends the question about what an imported file wants.
     #[serde(deserialize_with = "deserialize_null")]
     #[schema(value_type = Option<JsonMap>)]
@@ -540,6 +555,9 @@ impl From<SessionView> for SessionResponse {
             profile_is_changed: profile.is_some_and(|profile| profile.is_changed),
             plugins: session.plugins.iter().map(SessionPluginFields::from).collect(),
             requested_settings: RequestedSettingsResponse::new(&session.requested),
+            folder: session.folder.clone(),
+            tags: session.tags.clone(),
+            is_pinned: session.is_pinned,
             counts,
             preview,
             created_at: session.created.to_string(),
@@ -606,6 +624,8 @@ impl UpdateSessionRequest {
     /// Returns an error that names the invalid field.
     pub fn check(&self) -> Result<(), ApiError> {
         check_title(self.title.as_deref())?;
+        self.folder.as_ref().and_then(|folder| folder.as_deref()).map_or(Ok(()), limits::check_folder)?;
+        self.tags.as_deref().map_or(Ok(()), limits::check_tags)?;
         limits::check_collections(self.recall.as_ref().map_or(&[], |recall| &recall.collections))?;
         if let Some(Some(note)) = &self.authors_note {
             tree::AuthorsNote::from(note.clone()).check()?;

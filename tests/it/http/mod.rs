@@ -32,6 +32,7 @@
 //! - `plugin_workshop`, `plugin_tests`: files, checks, trials and tests of plugins
 //! - `devices`, `static_files`, `remote_pictures`: pairing, the page and pictures of other servers
 //! - `search_hits`, `search_queries`: search
+//! - `session_list`: the list of sessions with its folders, tags and pins
 //! - `save_points`: messages that are opened later
 //! - `end_to_end`: one story from beginning to end
 //!
@@ -96,6 +97,7 @@ mod save_points;
 mod script_consent;
 mod search_hits;
 mod search_queries;
+mod session_list;
 mod session_transfer;
 mod sockets;
 mod sql_statements;
