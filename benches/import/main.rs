@@ -96,6 +96,7 @@ fn import_folder(bench: &Bench, path: &Path, looked: impl Fn() + Sync) -> Foreig
     let zone = jiff::tz::TimeZone::UTC;
     let wish = ImportOptions {
         owner: bench.user,
+        language: Default::default(),
         at: Time(9),
         zone,
         is_dry: false,

@@ -15,7 +15,7 @@ use clotho_config::Config;
 use clotho_core::clock::{Clock, IdGenerator, SystemClock};
 use clotho_core::ids::UserId;
 use clotho_engine::transfer::sillytavern::{self, ForeignImportResult, ImportOptions, ImportSource, zone_ahead};
-use clotho_engine::transfer::{ImportError, ImportProgress, REPAIR_LIST_HINT, discard, foreign};
+use clotho_engine::transfer::{ImportError, ImportProgress, REPAIR_LIST_HINT, TitleLanguage, discard, foreign};
 use clotho_store::Store;
 use clotho_store::archive::ArchiveLimits;
 
@@ -83,8 +83,9 @@ fn run_import(path: &Path, how: &ForeignImportArgs, config: &Config, is_root: bo
         discard(&store).await?;
         let owner = target_user(&store, how, &clock, &ids).await?;
         let limits = ArchiveLimits::for_archive(config.limits.import_bytes);
-        let options =
-            ImportOptions { owner, at: clock.now(), zone, is_dry: how.dry_run, is_trusted: how.trust, limits };
+        let language = TitleLanguage::English;
+        let (is_dry, is_trusted) = (how.dry_run, how.trust);
+        let options = ImportOptions { owner, at: clock.now(), zone, language, is_dry, is_trusted, limits };
         let given = ImportSource::Path(path.to_owned());
         let took = match is_root {
             true => sillytavern::import(&store, &ids, given, options, report_progress).await,

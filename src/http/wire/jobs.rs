@@ -11,7 +11,7 @@ use super::string_enums::JobStateEnum;
 use crate::http::error::{ApiError, ApiErrorCode, ErrorFields};
 use clotho_engine::transfer::sillytavern::zone_ahead;
 use clotho_engine::transfer::{
-    self, ForeignUpload, ImportError, ImportResult, REPAIR_LIST_HINT, TransferJobState,
+    self, ForeignUpload, ImportError, ImportResult, REPAIR_LIST_HINT, TitleLanguage, TransferJobState,
 };
 
 /// A started job.
@@ -35,6 +35,9 @@ pub struct ForeignImportQuery {
     /// UTC offset of old dates without a time zone, in hours from -25 to 25; default 0.
     #[serde(default, deserialize_with = "deserialize_hours")]
     pub utc_offset: Option<f64>,
+    /// Language of dates in the titles of chats that have no name of their own; default `en`.
+    #[param(inline)]
+    pub language: Option<TitleLanguageParam>,
     /// Apply all settings of exported sessions, and let the regex scripts of cards and presets run; default `false` (see
     /// `requestedSettings` of a session and a character).
     pub trust: Option<bool>,
@@ -48,6 +51,25 @@ pub struct SessionImportQuery {
     /// Apply all settings of the file; default `false`. Otherwise its models, parameters, preset, recall, summaries,
     /// scripts and permissions of plugins wait in `requestedSettings` of the session.
     pub trust: Option<bool>,
+}
+
+/// Language of dates in titles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TitleLanguageParam {
+    /// English.
+    En,
+    /// Chinese.
+    Zh,
+}
+
+impl From<TitleLanguageParam> for TitleLanguage {
+    fn from(language: TitleLanguageParam) -> Self {
+        match language {
+            TitleLanguageParam::En => Self::English,
+            TitleLanguageParam::Zh => Self::Chinese,
+        }
+    }
 }
 
 /// What `utcOffset` is.
@@ -71,6 +93,7 @@ impl ForeignImportQuery {
         Ok(ForeignUpload {
             name,
             zone: zone.ok_or_else(refusal)?,
+            language: self.language.map_or(TitleLanguage::English, TitleLanguage::from),
             is_dry: self.dry_run.unwrap_or(false),
             is_trusted: self.trust.unwrap_or(false),
         })

@@ -338,6 +338,7 @@ async fn session_import_paused_does_not_block_turns() {
     let (store, ids) = (Arc::clone(&inside.store), Arc::clone(&inside.ids));
     let wish = ImportOptions {
         owner: inside.owner,
+        language: Default::default(),
         at: inside.clock.now(),
         zone: TimeZone::UTC,
         is_dry: false,

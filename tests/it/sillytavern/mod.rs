@@ -26,6 +26,7 @@ mod memory;
 pub mod play;
 mod repeat_import;
 mod skipped_files;
+mod titles;
 mod trees;
 mod worlds;
 
@@ -50,6 +51,7 @@ fn import_folder(store: &TestStore, path: &Path) -> ForeignImportResult {
 pub fn import_options(store: &TestStore) -> ImportOptions {
     ImportOptions {
         owner: store.owner,
+        language: Default::default(),
         at: store.now(),
         zone: TimeZone::UTC,
         is_dry: false,

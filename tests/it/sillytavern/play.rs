@@ -18,6 +18,7 @@ pub async fn start_with_import(root: &DataRoot) -> TestServer {
     let inside = app.app().shared_app();
     let wish = ImportOptions {
         owner: inside.owner,
+        language: Default::default(),
         at: inside.clock.now(),
         zone: TimeZone::UTC,
         is_dry: false,

@@ -2,6 +2,7 @@
 //! a client; `transfer/` writes the imported values to the store.
 //!
 //! - `chat/`: SillyTavern chats, one message per line
+//! - `chat_title.rs`: tells names of chats that a program made from those that a person chose
 //! - `chat_tree.rs`: finds the chat files that form one story, and the position of a message in it
 //! - `card/`, `lorebook/`, `persona.rs`, `preset.rs`: read these kinds of files; cards and lorebooks are also written
 //! - `scripts.rs`: findings about regex scripts
@@ -18,6 +19,7 @@
 
 pub mod card;
 pub mod chat;
+pub mod chat_title;
 pub mod chat_tree;
 pub mod file_kind;
 pub mod finding;

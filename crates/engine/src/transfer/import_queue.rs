@@ -18,6 +18,7 @@ use clotho_store::{Store, StoreError, WriteError};
 use super::foreign;
 use super::import::{ImportError, ImportProgress, SessionImportOptions, import};
 use super::jobs::{ImportResult, TooManyImports, TransferJob, TransferJobState, TransferJobs};
+use super::session_titles::TitleLanguage;
 use super::sillytavern::{ImportOptions, ImportSource};
 
 /// An uploaded file that waits for its import.
@@ -78,6 +79,8 @@ pub struct ForeignUpload {
     pub name: String,
     /// The time zone of dates that name none.
     pub zone: TimeZone,
+    /// The language of dates in titles.
+    pub language: TitleLanguage,
     /// Whether this is a dry run: only the report is made, nothing is written.
     pub is_dry: bool,
     /// Whether all settings of exported sessions come into force (see `SessionImportOptions`).
@@ -264,8 +267,9 @@ impl ImportWorker {
         file: File,
         how: ForeignUpload,
     ) -> Result<Arc<Value>, ImportError> {
-        let ForeignUpload { name, zone, is_dry, is_trusted } = how;
-        let options = ImportOptions { owner, at: self.clock.now(), zone, is_dry, is_trusted, limits: self.limits };
+        let ForeignUpload { name, zone, language, is_dry, is_trusted } = how;
+        let (at, limits) = (self.clock.now(), self.limits);
+        let options = ImportOptions { owner, at, zone, language, is_dry, is_trusted, limits };
         let given = ImportSource::File(file, name);
         let report_progress = |progress| self.report_progress(job, progress);
         let arrived = foreign::import(&self.store, &self.ids, given, options, report_progress).await?;

@@ -10,7 +10,7 @@
 //! - `import_queue.rs` runs imports one after the other; `jobs.rs` keeps their progress.
 //! - `out/` exports one branch of a session, or everything, in forms that others read.
 //! - `foreign/` imports files of other programs, `sillytavern/` a whole data folder.
-//! - `session_start.rs` creates the session of an imported story.
+//! - `session_start.rs` creates the session of an imported story, `session_titles.rs` names it.
 //! - `cards.rs`, `lorebooks.rs`, `personas.rs`, `presets.rs` and `pictures.rs` convert single files.
 //! - `report.rs` is the report of an import: what happened to each card and file.
 //!
@@ -37,6 +37,7 @@ mod pictures;
 mod presets;
 mod report;
 mod session_start;
+mod session_titles;
 pub mod sillytavern;
 
 pub use archive_budget::ArchiveBudgetError;
@@ -52,3 +53,4 @@ pub use personas::read_personas;
 pub use pictures::{picture_files, picture_url};
 pub use presets::{PresetRejection, put_preset_consent, read_presets};
 pub use report::{ForeignImportItem, ForeignImportReport};
+pub use session_titles::TitleLanguage;

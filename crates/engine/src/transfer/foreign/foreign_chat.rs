@@ -25,6 +25,7 @@ use super::super::file_container::SourceFile;
 use super::super::import::{BATCH, BATCH_BYTES, ImportError};
 use super::super::lorebooks::new_lorebook;
 use super::super::session_start::NewImportedSession;
+use super::super::session_titles::{TitleParts, spoken_title};
 use super::super::sillytavern::ForeignImport;
 use super::super::sillytavern::import_match::ImportDecision;
 use super::super::sillytavern::import_target::ImportTarget;
@@ -94,7 +95,7 @@ impl ForeignImport<'_> {
         hash: blake3::Hash,
     ) -> Result<(), ImportError> {
         self.result.totals.chats += 1;
-        let title = tale.title.clone().unwrap_or_else(|| place.stem().to_owned());
+        let title = self.chat_title(&tale, place);
         // Skip an empty story, an unchanged one, and one whose session is in the trash.
         if tale.messages.is_empty() {
             let why = ImportFinding::skipped(&FindingDetail::NoMessages {});
@@ -128,6 +129,7 @@ impl ForeignImport<'_> {
             ForeignStoryMatch::New => None,
         };
         // Write the lorebook and the messages.
+        let title = if session.is_none() { self.titles.unique(&title) } else { title };
         let mut target = self.open_story_target(&tale, session, &title, &key, place).await?;
         self.import_lorebook(&mut tale, &key, &title, &place.name).await?;
         let mut item = ForeignImportItem::new("session", title, target.session).from_file(&place.name);
@@ -147,6 +149,25 @@ impl ForeignImport<'_> {
         self.finish_story(target, newest, source, come > 0 || is_begun).await?;
         self.count_item(item);
         Ok(())
+    }
+
+    /// Returns the title of a story: its own or that of its file, unless a program made it.
+    fn chat_title(&self, tale: &ForeignChat, place: &SourceFile) -> String {
+        let name = tale.title.as_deref().filter(|title| !title.trim().is_empty()).unwrap_or_else(|| place.stem());
+        let names: Vec<&str> = tale
+            .assistant_name
+            .as_deref()
+            .into_iter()
+            .chain([tale.program.default_assistant_name()].into_iter().flatten())
+            .collect();
+        let oldest = tale.messages.iter().filter_map(|message| message.date).min();
+        let parts = TitleParts {
+            names: &names,
+            first_message_at: tale.started_at.into_iter().chain(oldest).min().map(Time),
+            zone: &self.options.zone,
+            language: self.options.language,
+        };
+        spoken_title(name, &parts)
     }
 
     /// Finds the session that a story became in an earlier import.

@@ -20,6 +20,7 @@ use clotho_store::{Actor, BindingTarget, ImportedNode, NodeDraft, NodeImportEnd,
 
 use super::super::ForeignImportItem;
 use super::super::import::{BATCH, BATCH_BYTES, ImportError};
+use super::super::session_titles::{TitleParts, spoken_title};
 use super::cast::ImportCast;
 use super::data_folder::ChatFolder;
 use super::export_index::{ChatFilePosition, ExportIndexSession};
@@ -105,7 +106,10 @@ impl ForeignImport<'_> {
             return Ok(());
         }
         // Write each file into the session.
-        let titles = titles(folder, &files, is_only);
+        let titles = match session {
+            Some(_) => Vec::new(),
+            None => self.story_titles(folder, &files, is_only),
+        };
         let mut target = self.open_target(session, folder, &files, titles, cast).await?;
         let story = self.exported_session(&files);
         let mut ends = Vec::with_capacity(files.len());
@@ -144,6 +148,27 @@ impl ForeignImport<'_> {
             self.dry_run.keep_session(target);
         }
         Ok(())
+    }
+
+    /// Returns the title candidates of a new story, best first.
+    fn story_titles(&mut self, folder: &ChatFolder, files: &[&ChatScan], is_only: bool) -> Vec<String> {
+        let file = files.first().map(|file| file.file.stem()).unwrap_or_default();
+        let card = folder.cards.first().map(String::as_str);
+        let spoken = files.iter().find_map(|file| file.first_speaker.as_deref());
+        let names: Vec<&str> = [spoken, card].into_iter().flatten().collect();
+        let parts = TitleParts {
+            names: &names,
+            first_message_at: files.iter().filter_map(|file| file.oldest).min().map(Time),
+            zone: &self.options.zone,
+            language: self.options.language,
+        };
+        let group = folder.title.as_deref().map(str::trim).filter(|group| !group.is_empty());
+        let title = match group {
+            Some(group) => group_title(group, file, is_only, &parts),
+            None => spoken_title(file, &parts),
+        };
+        let title = if title.trim().is_empty() { folder.key.clone() } else { title };
+        vec![self.titles.unique(&title)]
     }
 
     /// Returns what the export index says about the story of some files.
@@ -445,12 +470,15 @@ impl ForeignImport<'_> {
     }
 }
 
-/// Returns the title candidates of a story, best first. A group with several stories adds the file name to its own.
-fn titles(folder: &ChatFolder, files: &[&ChatScan], is_only: bool) -> Vec<String> {
-    let file = files.first().map(|file| file.file.stem().to_owned()).unwrap_or_default();
-    let group = folder.title.as_deref().map(str::trim).filter(|group| !group.is_empty());
-    let group = group.map(|group| if is_only { group.to_owned() } else { format!("{group} - {file}") });
-    group.into_iter().chain([file, folder.key.clone()]).collect()
+/// Returns the title of a story. A group with several stories adds the name of the file to its own.
+fn group_title(group: &str, file: &str, is_only: bool, parts: &TitleParts<'_>) -> String {
+    if is_only {
+        return group.to_owned();
+    }
+    match spoken_title(file, &TitleParts { names: &[group], ..*parts }) {
+        spoken if spoken == file => format!("{group} - {file}"),
+        spoken => spoken,
+    }
 }
 
 /// Returns HEAD and labels as the export index gives them.
