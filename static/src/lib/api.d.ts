@@ -3023,6 +3023,41 @@ export interface components {
             /** @enum {string} */
             type: "error";
         };
+        /** @description One change of several sessions. */
+        ChangeSessionsRequest: {
+            /** @description What happens to them. */
+            action: components["schemas"]["SessionsAction"];
+            /** @description Only for `move`, which needs it: the folder; null = no folder. */
+            folder?: string | null;
+            /** @description The sessions, 1 to 500. */
+            ids: components["schemas"]["Id"][];
+            /** @description Only for `tag` and `untag`, which need it: the tag. */
+            tag?: string | null;
+        };
+        /** @description What happened to one session. */
+        ChangedSessionResponse: {
+            /** @description Why it was not changed; only if it was not. */
+            error?: components["schemas"]["ErrorFields"];
+            /** @description Id of the session. */
+            id: components["schemas"]["Id"];
+            /** @description Whether it was changed, or already was as requested. */
+            isDone: boolean;
+        };
+        /** @description A folder or a tag of sessions. */
+        SessionGroupResponse: {
+            /**
+             * Format: int64
+             * @description Number of sessions that are not in the trash.
+             */
+            count: number;
+            /** @description Its name. */
+            name: string;
+        };
+        /**
+         * @description A change of several sessions.
+         * @enum {string}
+         */
+        SessionsAction: "delete" | "move" | "tag" | "untag" | "pin" | "unpin";
         /** @description A session: one story. */
         /** @description The card that a session uses for one of its characters. */
         SessionCard: {
@@ -3049,8 +3084,11 @@ export interface components {
             counts: components["schemas"]["Counts"];
             /** @description Creation time, ISO 8601 UTC. */
             createdAt: string;
+            folder: string | null;
             /** @description Id of the session. */
             id: components["schemas"]["Id"];
+            /** @description Whether the session stands above the others in lists. */
+            isPinned: boolean;
             /** @description View on the page: `tree` or `linear`. */
             mode: components["schemas"]["SessionViewMode"];
             /** @description Model of the session; null = the server's default. */
@@ -3084,6 +3122,8 @@ export interface components {
             rootNodeId: components["schemas"]["Id"];
             /** @description Automatic summaries of messages that are not in the prompt. */
             summaries: components["schemas"]["SummarySettingsFields"];
+            /** @description Tags of the session, in alphabetical order. */
+            tags: string[];
             /** @description Title of the session. */
             title: string;
             /** @description Time of the last change, ISO 8601 UTC. */
@@ -3723,6 +3763,10 @@ export interface components {
         /** @description Fields of a session to change. */
         UpdateSessionRequest: {
             authorsNote?: components["schemas"]["AuthorsNoteFields"] | null;
+            /** @description Folder in the list of sessions, at most 100 characters; null = no folder. */
+            folder?: string | null;
+            /** @description Whether the session stands above the others in lists. */
+            isPinned?: boolean | null;
             mode?: components["schemas"]["SessionViewMode"] | null;
             /** @description New model; null = the server's default. */
             model?: string | null;
@@ -3740,6 +3784,8 @@ export interface components {
             regexScripts?: components["schemas"]["RegexScriptsPermission"] | null;
             requestedSettings?: components["schemas"]["JsonObject"] | null;
             summaries?: components["schemas"]["SummarySettingsFields"] | null;
+            /** @description All tags of the session, at most 50 of at most 60 characters each. */
+            tags?: string[] | null;
             /** @description New title. */
             title?: string | null;
             /** @description Model that writes the changes of values after each reply; null = the model of the reply does. */
