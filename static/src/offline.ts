@@ -43,11 +43,12 @@ const SESSION_CACHE = "clotho-story";
 const DOCUMENT = /^\/(?:settings|s\/.*)?$/;
 const FILE = /^\/assets\/[^/]+\//;
 /** Reads of a session, with its id. KEPT also has the reads that are needed around a session. */
-const SESSION_PATH = /^\/api\/(?:sessions|chat)\/([^/]+)(?:\/|$)/;
+const SESSION_PATH = /^\/api\/(?:sessions|chat)\/([0-9a-f-]{36})(?:\/|$)/;
 const CACHED_PATHS = [
   /^\/api\/auth\/me$/,
   /^\/api\/(?:sessions|characters|personas)$/,
   /^\/api\/(?:characters|personas)\/[^/]+\/avatar$/,
+  /^\/api\/sessions\/(?:folders|tags)$/,
   SESSION_PATH,
 ];
 /** Maximum size of a stored response in bytes. No session that is read offline needs larger ones. */

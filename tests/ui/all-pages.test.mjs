@@ -283,6 +283,8 @@ const DIALOGS = ({
       },
     },
     { dialog: { kind: "rename", sid, title: "The map" } },
+    { dialog: { kind: "arrangeSessions", ids: [sid] }, where: "folder and tags of one story" },
+    { dialog: { kind: "arrangeSessions", ids: [sid, sid] }, where: "folders and tags of several stories" },
     { dialog: { kind: "model", sid, model: "mock/m" } },
     { dialog: { kind: "otherModel", nid: reply } },
     { dialog: { kind: "delete", sid, title: "The map" } },

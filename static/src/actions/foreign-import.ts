@@ -1,6 +1,6 @@
 // Imports data of other programs: packs folders, sends the data, waits for the job and shows its report.
 import { dataIn, filesOf } from "../lib/import-folder.ts";
-import { t } from "../lib/i18n.ts";
+import { locale, t } from "../lib/i18n.ts";
 import { packZip } from "../lib/zip.ts";
 import { dialog, openDialog, route, notify } from "../model/page.ts";
 import { addImport, setPendingSources, removeImport, imports } from "../model/transfers.ts";
@@ -119,7 +119,11 @@ async function sendImportSource(source: ImportSource, how: ImportOptions, row: R
   const name = source.file ? source.name : `${source.name}.zip`;
   const sent = (bytes: number) => sending(bytes, file.size);
   const { jobId } = await warnBeforeLeaving(() =>
-    api.sendForeign(file, { name, dryRun: how.isDry, utcOffset: how.hours }, { sent, signal: stop.signal }),
+    api.sendForeign(
+      file,
+      { name, dryRun: how.isDry, utcOffset: how.hours, language: locale.peek() },
+      { sent, signal: stop.signal },
+    ),
   );
   const job = { jobId, name: source.name, kind: "foreign" as const, isDry: how.isDry, beside };
   storeJob(job);

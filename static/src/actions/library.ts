@@ -2,6 +2,7 @@
 import { locale, t } from "../lib/i18n.ts";
 import { openDialog, notify } from "../model/page.ts";
 import * as model from "../model/library.ts";
+import { isFiltered, sessionFilter, sessionOrder } from "../model/session-list.ts";
 import * as store from "../model/session-store.ts";
 import * as api from "../net/api.ts";
 import { ApiError } from "../net/api.ts";
@@ -14,11 +15,19 @@ import type { Character, Id, CharacterChanges, NewSession, PluginChoice, Session
 /** Number of the last read of all characters; only its result is used. */
 let lastRead = 0;
 
+/** Reads a page of the sessions that the filter of the list shows. */
+async function sessionPage(cursor?: string) {
+  const wanted = { filter: sessionFilter.peek(), order: sessionOrder.peek(), cursor };
+  if (!isFiltered(wanted.filter) && wanted.order === "updated") return api.sessions(cursor);
+  const { filteredSessions } = await import("../net/session-list.ts");
+  return filteredSessions(wanted);
+}
+
 /** Reads everything that the first page shows. */
 export async function readLibrary() {
   if (model.loading.peek().state === "idle") model.setLoading({ state: "loading" });
   try {
-    const [page, { items, next }] = await Promise.all([api.sessions(), api.characters()]);
+    const [page, { items, next }] = await Promise.all([sessionPage(), api.characters()]);
     model.setSessions(page.items, page.next);
     // The first characters appear at once. Known characters stay while the others are read again.
     if (next === null || model.characters.peek().length === 0) model.setCharacters(items);
@@ -48,7 +57,7 @@ export async function readModelsAndPlugins() {
 
 export async function readMoreSessions() {
   const cursor = model.moreSessions.peek();
-  const page = cursor && (await attempt(() => api.sessions(cursor)));
+  const page = cursor && (await attempt(() => sessionPage(cursor)));
   if (page) model.addSessions(page.items, page.next);
 }
 

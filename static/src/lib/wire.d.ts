@@ -30,6 +30,11 @@ export type SlashCommand = Schemas["Command"];
 export type Projection = Schemas["Projection"];
 export type TreeSkeleton = Schemas["TreeSkeleton"];
 export type Session = Schemas["Session"];
+export type SessionGroup = Schemas["SessionGroupResponse"];
+/** How the list of stories shows a story. */
+export type SessionArrangement = Partial<Pick<Session, "folder" | "tags" | "isPinned">>;
+export type SessionsChange = Schemas["ChangeSessionsRequest"];
+export type ChangedSession = Schemas["ChangedSessionResponse"];
 export type RequestedSettings = Partial<Schemas["RequestedSettingsResponse"]>;
 export type ConnectionProfile = Schemas["ConnectionProfile"];
 export type NewConnectionProfile = Schemas["NewConnectionProfile"];

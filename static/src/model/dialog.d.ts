@@ -11,6 +11,7 @@ export type Dialog =
   | { kind: "model"; sid: Id; model: string }
   | { kind: "otherModel"; nid: Id }
   | { kind: "delete"; sid: Id; title: string }
+  | { kind: "arrangeSessions"; ids: Id[] }
   | { kind: "start"; characterId: Id }
   | { kind: "character" }
   | { kind: "editCharacter"; characterId: Id }

@@ -13,6 +13,8 @@ export const loading = signal<Loading>({ state: "idle" });
 export const sessions = signal<Session[]>([]);
 /** The cursor to older sessions, if there are more. */
 export const moreSessions = signal<string | null>(null);
+/** Counts how often the first page of sessions was set. */
+export const sessionReads = signal(0);
 export const characters = signal<Character[]>([]);
 /** `null` if not loaded yet. */
 export const models = signal<Models | null>(null);
@@ -39,6 +41,7 @@ export function setModelsAndPlugins(some: Models, list: PluginInfo[]) {
 export function setSessions(page: Session[], next: string | null) {
   sessions.value = page;
   moreSessions.value = next;
+  sessionReads.value += 1;
 }
 
 export const characterById = (id: Id) => characters.value.find((c) => c.id === id) ?? null;

@@ -32,11 +32,16 @@ export const sendSession = (file: File, sending: UploadOptions) =>
 /** Imports data of another program: an archive or a single file. */
 export const sendForeign = (
   file: Blob,
-  { name, dryRun, utcOffset }: { name: string; dryRun: boolean; utcOffset: number },
+  { name, dryRun, utcOffset, language }: { name: string; dryRun: boolean; utcOffset: number; language: string },
   sending: UploadOptions,
 ) =>
   sendFile(
-    `/api/import${query({ name, dryRun: dryRun ? "true" : undefined, utcOffset: utcOffset || undefined })}`,
+    `/api/import${query({
+      name,
+      dryRun: dryRun ? "true" : undefined,
+      utcOffset: utcOffset || undefined,
+      language: language === "zh" ? language : undefined,
+    })}`,
     "application/zip",
     file,
     sending,

@@ -2,9 +2,11 @@
 import { h, useEffect, useSignal } from "../../vendor/preact.js";
 import { changeCharacter, readCharacter } from "../actions/cards.ts";
 import { setImagePermission, readImagePermission } from "../actions/remote-images.ts";
+import { showChatsOf } from "../actions/session-list.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-cards.ts";
 import versions from "../lib/strings/en-card-versions.ts";
+import sessionList from "../lib/strings/en-session-list.ts";
 import outside from "../lib/strings/en-remote-images.ts";
 import { imagePermissionOf } from "../model/remote-images.ts";
 import { openDialog } from "../model/page.ts";
@@ -15,6 +17,7 @@ import type { Character, Unchecked } from "../lib/wire.d.ts";
 
 addEnglish(words);
 addEnglish(versions);
+addEnglish(sessionList);
 addEnglish(outside);
 
 /** The text fields: name in the API, and height in rows. */
@@ -107,6 +110,10 @@ function Form({ character }: { character: Character }) {
       <EmbeddedPluginDialog characterId={character.id} />
       <Versions characterId={character.id} />
       <div class="actions">
+        <button type="button" onClick={() => showChatsOf(character.id)}>
+          {icon("chat")}
+          <span>{t("stories.chatsOf", { name: character.name })}</span>
+        </button>
         <button type="button" onClick={() => openDialog(null)}>
           {t("cancel")}
         </button>

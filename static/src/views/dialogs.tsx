@@ -36,6 +36,8 @@ export function OpenDialog({ open }: { open: Dialog }) {
       return <Rename open={open} />;
     case "delete":
       return <Delete open={open} />;
+    case "arrangeSessions":
+      return <ArrangeSessions key={open.ids.join()} ids={open.ids} />;
     case "model":
       return <OtherModel open={open} />;
     case "otherModel":
@@ -120,6 +122,7 @@ export function OpenDialog({ open }: { open: Dialog }) {
 }
 
 const Connect = lazyView(() => import("./connect.tsx").then((module) => module.Connect), 0);
+const ArrangeSessions = lazyView(() => import("./arrange-sessions.tsx").then((module) => module.ArrangeSessions), 0);
 const RemoveServer = lazyView(() => import("./remove-server.tsx").then((module) => module.RemoveServer), 0);
 const Report = lazyView(() => import("./import-report.tsx").then((module) => module.ImportReport));
 const devices = () => import("./devices.tsx");

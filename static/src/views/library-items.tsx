@@ -3,12 +3,14 @@ import { Fragment, h } from "../../vendor/preact.js";
 import { downloadCard } from "../actions/cards.ts";
 import { removeCharacter } from "../actions/library.ts";
 import { openExportDialog, exportSession } from "../actions/export.ts";
+import { arrangeSession, showChatsOf } from "../actions/session-list.ts";
 import { copySession } from "../actions/transfers.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import storyTexts from "../lib/strings/en-story.ts";
 import words from "../lib/strings/en-cards.ts";
 import versions from "../lib/strings/en-card-versions.ts";
 import edits from "../lib/strings/en-edit.ts";
+import sessionList from "../lib/strings/en-session-list.ts";
 import { openDialog } from "../model/page.ts";
 import { icon } from "./common.tsx";
 import type { Character, Session } from "../lib/wire.d.ts";
@@ -16,6 +18,7 @@ import type { Character, Session } from "../lib/wire.d.ts";
 addEnglish(words);
 addEnglish(versions);
 addEnglish(edits);
+addEnglish(sessionList);
 addEnglish(storyTexts);
 
 const FORMATS = ["png", "json", "charx"] as const;
@@ -30,6 +33,10 @@ export const CharacterItems = ({ character }: { character: Character }) => (
       {icon("rewind")}
       {t("cardVersions.open")}
     </button>
+    <button type="button" onClick={() => showChatsOf(character.id)}>
+      {icon("chat")}
+      {t("stories.chatsOf", { name: character.name })}
+    </button>
     {FORMATS.map((form) => (
       <button type="button" onClick={() => downloadCard(character.id, form)}>
         {icon("download")}
@@ -43,8 +50,16 @@ export const CharacterItems = ({ character }: { character: Character }) => (
   </>
 );
 
-export const SessionItems = ({ session: { id, title } }: { session: Session }) => (
+export const SessionItems = ({ session, session: { id, title, isPinned } }: { session: Session }) => (
   <>
+    <button type="button" onClick={() => arrangeSession(session, { isPinned: !isPinned })}>
+      {icon("pin")}
+      {t(isPinned ? "stories.unpin" : "stories.pin")}
+    </button>
+    <button type="button" onClick={() => openDialog({ kind: "arrangeSessions", ids: [id] })}>
+      {icon("folder")}
+      {t("stories.arrange")}
+    </button>
     <button type="button" onClick={() => copySession({ id, title })}>
       {icon("copy")}
       {t("library.duplicate")}

@@ -18,6 +18,7 @@ import { favouritesFirst } from "../lib/character-list.ts";
 import { plainText, withNames } from "../lib/text.ts";
 import { characterById, loading, models, moreSessions, sessions, chatModels } from "../model/library.ts";
 import { dialog, offlineCopyAt, openDialog } from "../model/page.ts";
+import { isFiltered, selectedSessions, sessionFilter } from "../model/session-list.ts";
 import { Avatar, EmptyState, Menu, LoadingRows, icon, lazyView } from "./common.tsx";
 import type { Character, ModelInfo, Session } from "../lib/wire.d.ts";
 
@@ -27,6 +28,13 @@ const ImportHistoryButton = lazyView(() => import("./transfers.tsx").then((modul
 const CharacterTools = lazyView(() => import("./library-items.tsx").then((module) => module.CharacterItems), 0);
 const SessionTools = lazyView(() => import("./library-items.tsx").then((module) => module.SessionItems), 0);
 
+const sessionList = () => import("./session-list.tsx");
+const SessionListTools = lazyView(
+  () => sessionList().then((module) => module.SessionListTools),
+  () => <div class="stories-tools" />,
+);
+const SessionFolders = lazyView(() => sessionList().then((module) => module.SessionFolders), 0);
+const SessionCheckBox = lazyView(() => sessionList().then((module) => module.SessionCheckBox), 0);
 const Characters = lazyView(() => import("./characters.tsx").then((module) => module.Characters));
 /** Length of the preview of a session's newest message, in characters. */
 const PREVIEW_LENGTH = 100;
@@ -59,7 +67,7 @@ function Contents() {
   const all = offeredCharacters();
   const adventure = all.find(isReadyToPlay);
   const others = favouritesFirst(all.filter((character) => character !== adventure));
-  const first = sessions.value.length === 0;
+  const first = sessions.value.length === 0 && !isFiltered(sessionFilter.value);
   // A new user gets the offer to connect a model beside the other ways to begin, and not a second time below.
   const offersModel =
     first &&
@@ -142,21 +150,32 @@ function Welcome({ adventure }: { adventure: Character | undefined }) {
 }
 
 function Sessions() {
-  const now = Date.now();
+  const all = sessions.value;
+  const folders = isFiltered(sessionFilter.value) ? [] : [...new Set(all.flatMap(({ folder }) => folder ?? []))];
+  const outside = folders.length > 0 ? all.filter(({ folder }) => !folder) : all;
   return (
     <section aria-labelledby="stories">
       <h2 id="stories">{t("library.continue")}</h2>
-      <ul class="sessions">
-        {sessions.value.map((session) => (
-          <SessionRow key={session.id} session={session} now={now} />
-        ))}
-      </ul>
+      <SessionListTools />
+      {outside.length > 0 && <SessionRows list={outside} />}
+      {!isFiltered(sessionFilter.value) && <SessionFolders rows={SessionRows} />}
       {moreSessions.value && (
         <button type="button" onClick={readMoreSessions}>
           {t("library.more")}
         </button>
       )}
     </section>
+  );
+}
+
+function SessionRows({ list }: { list: Session[] }) {
+  const now = Date.now();
+  return (
+    <ul class="sessions">
+      {list.map((session) => (
+        <SessionRow key={session.id} session={session} now={now} />
+      ))}
+    </ul>
   );
 }
 
@@ -169,12 +188,17 @@ function SessionRow({ session, now }: { session: Session; now: number }) {
     navigate(path);
   };
   const counts = session.counts;
+  const selected = selectedSessions.value;
   return (
-    <li class="session">
+    <li class={`session ${selected?.has(session.id) ? "selected" : ""}`}>
+      {selected && <SessionCheckBox session={session} />}
       <a href={path} onClick={open}>
         <Avatar name={character?.name ?? session.title} src={character?.avatar} />
         <span class="session-text">
-          <strong title={session.title}>{session.title}</strong>
+          <strong title={session.title}>
+            {session.isPinned && icon("pin")}
+            {session.title}
+          </strong>
           {session.preview && <span class="preview">{excerpt(plainText(session.preview), PREVIEW_LENGTH)}</span>}
           <small>
             {[
@@ -184,6 +208,8 @@ function SessionRow({ session, now }: { session: Session; now: number }) {
               sessions.value.some(({ id, title }) => id !== session.id && title === session.title)
                 ? t("library.begun", { when: moment(session.createdAt) })
                 : "",
+              isFiltered(sessionFilter.value) ? (session.folder ?? "") : "",
+              ...(session.tags ?? []).map((tag) => `#${tag}`),
             ]
               .filter(Boolean)
               .map((part) => `${part} · `)}

@@ -9,6 +9,7 @@ import "../actions/note.ts";
 import "../actions/personas.ts";
 import "../actions/presets.ts";
 import "../actions/recall.ts";
+import "../actions/session-list.ts";
 import "../actions/session-plugins.ts";
 import "../actions/export.ts";
 import "../actions/transfers.ts";
@@ -23,6 +24,7 @@ import note from "../lib/strings/en-note.ts";
 import presets from "../lib/strings/en-presets.ts";
 import recall from "../lib/strings/en-recall.ts";
 import rules from "../lib/strings/en-plugins.ts";
+import sessionList from "../lib/strings/en-session-list.ts";
 import workshop from "../lib/strings/en-workshop.ts";
 import { showsHidden } from "../model/page.ts";
 import { CommandButton, icon } from "./common.tsx";
@@ -34,6 +36,7 @@ addEnglish(note);
 addEnglish(presets);
 addEnglish(recall);
 addEnglish(rules);
+addEnglish(sessionList);
 addEnglish(workshop);
 addEnglish(storyTexts);
 addEnglish(editsTexts);
@@ -44,6 +47,7 @@ const ITEMS = [
   "page.tree",
   "session.branches",
   "session.stash",
+  "session.chatsOf",
   "page.lore",
   "page.personas",
   "page.presets",

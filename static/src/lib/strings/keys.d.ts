@@ -23,6 +23,7 @@ import type plugins from "./en-plugins.ts";
 import type scriptErrors from "./en-script-errors.ts";
 import type settings from "./en-settings.ts";
 import type characterList from "./en-character-list.ts";
+import type sessionList from "./en-session-list.ts";
 import type usage from "./en-usage.ts";
 import type story from "./en-story.ts";
 import type trace from "./en-trace.ts";
@@ -54,6 +55,7 @@ export type Key =
   | keyof typeof scriptErrors
   | keyof typeof settings
   | keyof typeof characterList
+  | keyof typeof sessionList
   | keyof typeof usage
   | keyof typeof trace
   | keyof typeof workshop;

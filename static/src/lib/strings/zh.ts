@@ -23,6 +23,7 @@ import scriptErrors from "./zh-script-errors.ts";
 import settings from "./zh-settings.ts";
 
 import characterList from "./zh-character-list.ts";
+import sessionList from "./zh-session-list.ts";
 import usage from "./zh-usage.ts";
 import story from "./zh-story.ts";
 import trace from "./zh-trace.ts";
@@ -53,6 +54,7 @@ export default {
   ...scriptErrors,
   ...settings,
   ...characterList,
+  ...sessionList,
   ...usage,
   ...story,
   ...trace,
