@@ -85,22 +85,26 @@ export async function arrangeSession(session: Session, changes: SessionArrangeme
   notifyChanged([session]);
 }
 
-/** Changes several stories. Each that was refused is counted in the notice. */
-export async function changeSessions(change: SessionsChange) {
-  const before = library.sessions.peek().filter(({ id }) => change.ids.includes(id));
-  const answers = await attempt(() => api.changeSessions(change));
-  if (!answers) return false;
-  const done = new Set(answers.filter(({ isDone }) => isDone).map(({ id }) => id));
-  const refused = answers.length - done.size;
-  if (refused > 0) notify({ tone: "error", text: t("stories.refused", { n: refused }) });
-  openDialog(null);
+/**
+ * Changes several stories, one change after the other. Those that were refused are counted in a notice.
+ * @param changes what happens to each of them
+ */
+export async function changeSessions(ids: Id[], changes: Omit<SessionsChange, "ids">[]) {
+  const before = library.sessions.peek().filter(({ id }) => ids.includes(id));
+  const refused = new Set<Id>();
+  const isSent = await attempt(async () => {
+    for (const change of changes)
+      for (const { id, isDone } of await api.changeSessions({ ids, ...change })) if (!isDone) refused.add(id);
+    return true;
+  });
+  if (isSent) openDialog(null);
   model.selectSessions(null);
   await readSessionList();
-  const changed = before.filter(({ id }) => done.has(id));
-  if (changed.length === 0) return true;
-  if (change.action === "delete") notifyTrashed(changed.map(({ id }) => id));
+  if (refused.size > 0) notify({ tone: "error", text: t("stories.refused", { n: refused.size }) });
+  const changed = before.filter(({ id }) => !refused.has(id));
+  if (!isSent || changed.length === 0) return;
+  if (changes.some(({ action }) => action === "delete")) notifyTrashed(changed.map(({ id }) => id));
   else notifyChanged(changed);
-  return true;
 }
 
 /** @param before the stories as they were */

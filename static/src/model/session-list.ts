@@ -3,6 +3,9 @@ import { signal } from "../../vendor/preact.js";
 import { readStored, writeStored } from "../lib/storage.ts";
 import type { Id, SessionGroup } from "../lib/wire.d.ts";
 
+/** Number of stories from which the list has search and order. */
+export const TOOLS_FROM = 2;
+
 export const SESSION_ORDERS = ["updated", "created", "title", "length"] as const;
 
 export type SessionOrder = (typeof SESSION_ORDERS)[number];

@@ -8,7 +8,7 @@ import { openDialog } from "../model/page.ts";
 import { folders, tags } from "../model/session-list.ts";
 import { Modal } from "./common.tsx";
 import { takeFocus } from "./confirmation.tsx";
-import type { Id, Session } from "../lib/wire.d.ts";
+import type { Id, Session, SessionsChange } from "../lib/wire.d.ts";
 
 addEnglish(words);
 
@@ -84,18 +84,24 @@ function One({ session }: { session: Session }) {
 const KEEP = "keep";
 const NONE = "none";
 const OTHER = "other";
+/** Stands before the name of an existing folder. */
+const IN = "in ";
 
 function Many({ ids }: { ids: Id[] }) {
   const choice = useSignal(KEEP);
-  const save = async (event: Event) => {
+  const save = (event: Event) => {
     event.preventDefault();
-    const [chosen, name, added, removed] = ["choice", "folder", "add", "remove"].map((one) => field(event, one));
-    if (chosen === NONE && !(await changeSessions({ ids, action: "move", folder: null }))) return;
-    const folder = chosen === OTHER ? name : chosen?.startsWith("in ") ? chosen.slice(3) : "";
-    if (folder && !(await changeSessions({ ids, action: "move", folder }))) return;
-    if (added && !(await changeSessions({ ids, action: "tag", tag: added }))) return;
-    if (removed) await changeSessions({ ids, action: "untag", tag: removed });
-    openDialog(null);
+    const [chosen = KEEP, name = "", added, removed] = ["choice", "folder", "add", "remove"].map((one) =>
+      field(event, one),
+    );
+    const changes: Omit<SessionsChange, "ids">[] = [];
+    if (chosen === NONE) changes.push({ action: "move", folder: null });
+    if (chosen === OTHER) changes.push({ action: "move", folder: name });
+    if (chosen.startsWith(IN)) changes.push({ action: "move", folder: chosen.slice(IN.length) });
+    if (added) changes.push({ action: "tag", tag: added });
+    if (removed) changes.push({ action: "untag", tag: removed });
+    if (changes.length > 0) void changeSessions(ids, changes);
+    else openDialog(null);
   };
   return (
     <form onSubmit={save}>
@@ -110,7 +116,7 @@ function Many({ ids }: { ids: Id[] }) {
           <option value={KEEP}>{t("stories.folderKeeps")}</option>
           <option value={NONE}>{t("stories.folderNone")}</option>
           {folders.value.map(({ name }) => (
-            <option key={name} value={`in ${name}`}>
+            <option key={name} value={IN + name}>
               {name}
             </option>
           ))}

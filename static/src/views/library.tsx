@@ -18,7 +18,7 @@ import { favouritesFirst } from "../lib/character-list.ts";
 import { plainText, withNames } from "../lib/text.ts";
 import { characterById, loading, models, moreSessions, sessions, chatModels } from "../model/library.ts";
 import { dialog, offlineCopyAt, openDialog } from "../model/page.ts";
-import { isFiltered, selectedSessions, sessionFilter } from "../model/session-list.ts";
+import { TOOLS_FROM, isFiltered, selectedSessions, sessionFilter } from "../model/session-list.ts";
 import { Avatar, EmptyState, Menu, LoadingRows, icon, lazyView } from "./common.tsx";
 import type { Character, ModelInfo, Session } from "../lib/wire.d.ts";
 
@@ -31,7 +31,8 @@ const SessionTools = lazyView(() => import("./library-items.tsx").then((module) 
 const sessionList = () => import("./session-list.tsx");
 const SessionListTools = lazyView(
   () => sessionList().then((module) => module.SessionListTools),
-  () => <div class="stories-tools" />,
+  // The room of the tools, so that the list does not move when they arrive.
+  () => (sessions.value.length >= TOOLS_FROM ? <div class="stories-tools coming" /> : null),
 );
 const SessionFolders = lazyView(() => sessionList().then((module) => module.SessionFolders), 0);
 const SessionCheckBox = lazyView(() => sessionList().then((module) => module.SessionCheckBox), 0);

@@ -14,6 +14,7 @@ import { characterById, sessionReads, sessions } from "../model/library.ts";
 import { openDialog } from "../model/page.ts";
 import {
   SESSION_ORDERS,
+  TOOLS_FROM,
   folders,
   isFiltered,
   openFolders,
@@ -29,8 +30,6 @@ import type { Session } from "../lib/wire.d.ts";
 
 addEnglish(words);
 
-/** Number of stories from which the list has search and order. */
-const TOOLS_FROM = 2;
 /** Maximum number of tags that are shown; chosen ones always are. */
 const MAX_TAGS = 20;
 
@@ -145,14 +144,14 @@ function Selection() {
         {icon("folder")}
         <span>{t("stories.arrange")}</span>
       </button>
-      <button type="button" disabled={none} onClick={() => changeSessions({ ids, action: "pin" })}>
+      <button type="button" disabled={none} onClick={() => changeSessions(ids, [{ action: "pin" }])}>
         {icon("pin")}
         <span>{t("stories.pin")}</span>
       </button>
-      <button type="button" disabled={none} onClick={() => changeSessions({ ids, action: "unpin" })}>
+      <button type="button" disabled={none} onClick={() => changeSessions(ids, [{ action: "unpin" }])}>
         <span>{t("stories.unpin")}</span>
       </button>
-      <button type="button" disabled={none} onClick={() => changeSessions({ ids, action: "delete" })}>
+      <button type="button" disabled={none} onClick={() => changeSessions(ids, [{ action: "delete" }])}>
         {icon("trash")}
         <span>{t("command.delete")}</span>
       </button>
