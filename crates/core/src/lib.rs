@@ -11,6 +11,7 @@ pub mod json_facts;
 pub mod json_scan;
 pub mod letters;
 pub mod oplog;
+pub mod parameters;
 pub mod printable;
 pub mod secret_names;
 pub mod stop_check;

@@ -43,7 +43,7 @@ impl ProviderClient {
 
     /// Returns the body of a request exactly as it is sent.
     pub fn wire_body(&self, request: &Request) -> Value {
-        self.shared.body(request, &[]).0
+        self.shared.body(&self.shared.translate(request), &[]).0
     }
 
     /// Returns the parameters of a request under their original names, without those that this kind of server cannot
@@ -60,6 +60,23 @@ impl ProviderClient {
     /// Returns how the parameters that are sent differ from those of a request, because the server refuses some.
     pub fn parameter_changes(&self, request: &Request) -> Vec<ParameterChange> {
         self.shared.params(request).1
+    }
+
+    /// Returns those of some parameters that change something and that a model of this server does not take, by name.
+    /// Only parameters of [`clotho_core::parameters`] are known; servers that are not known take all.
+    pub fn not_taken(&self, model: &str, params: &Map<String, Value>) -> Vec<&'static str> {
+        self.shared.parameter_dialect().not_taken(model, params)
+    }
+
+    /// Returns whether a model of this server takes a parameter, as far as the kind knows.
+    pub fn takes(&self, model: &str, parameter: &str) -> bool {
+        self.shared.parameter_dialect().takes(model, parameter)
+    }
+
+    /// Returns whether the server has defaults of its own that are not neutral, so that a preset has to tell it that
+    /// a sampler is off.
+    pub fn has_own_defaults(&self) -> bool {
+        self.shared.parameter_dialect().has_own_defaults()
     }
 
     /// Returns the context length in tokens that the parameters or the endpoint request from the server.

@@ -1,6 +1,8 @@
 //! The interface that each kind of server implements for the client.
 
-use super::{Endpoint, Frame, ModelInfo, ProviderFailure, Request, error_text::ErrorScrubber};
+use super::{
+    Endpoint, Frame, ModelInfo, ProviderFailure, Request, error_text::ErrorScrubber, parameter_names::ParameterDialect,
+};
 use reqwest::Url;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -50,6 +52,11 @@ pub(super) trait ProviderDialect: Send + Sync {
     /// Returns pairs of a parameter's name here and at the server.
     fn param_names(&self) -> &'static [(&'static str, &'static str)] {
         &[]
+    }
+
+    /// Returns under which names parameters are sent. By default, those of OpenAI and of servers that speak like it.
+    fn parameter_dialect(&self, endpoint: &Endpoint) -> ParameterDialect {
+        ParameterDialect::of_host(endpoint)
     }
 
     /// Returns the header for the key and the prefix of its value.

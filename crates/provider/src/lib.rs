@@ -21,6 +21,7 @@
 //! - To add a kind of server: add a file and a row in `kinds/`, as described in its head.
 //! - To add a field or variant of the OpenAI-compatible kind: edit `kinds/openai/chunk.rs` and its table of tests.
 //! - To add a failure: add a variant of [`ProviderFailure`] with its code and hint, and decide whether retrying helps.
+//! - To add a parameter: add its row in `parameter_names`, and its other forms in `parameter_values`.
 //! - To add a chat template: add a file in `templates/` and its row in `template.rs`.
 
 mod alternation;
@@ -46,7 +47,9 @@ mod kinds;
 mod models;
 mod normalizer_growth;
 mod parameter_change;
+mod parameter_names;
 mod parameter_rules;
+mod parameter_values;
 mod params;
 mod refusal_words;
 mod refused_parameter;

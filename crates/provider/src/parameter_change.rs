@@ -1,4 +1,5 @@
-//! How a request differs from what was asked for, because its server refuses a parameter.
+//! How a request differs from what was asked for, because its server refuses a parameter or does not
+//! have it.
 
 use serde_json::{Map, Value};
 
@@ -13,6 +14,12 @@ pub enum ParameterChange {
         parameter: String,
         /// What the server said, or a known rule.
         words: String,
+    },
+    /// It is not sent, because this kind of server has nothing like it.
+    #[error("`{parameter}` was not sent: this server does not take it")]
+    NotTaken {
+        /// Its name.
+        parameter: String,
     },
     /// It is sent under another name.
     #[error("`{parameter}` was sent as `{name}`: {words}")]
@@ -40,6 +47,7 @@ impl ParameterChange {
     /// Every code, with the names of its arguments.
     pub const CODES: &'static [(&'static str, &'static [&'static str])] = &[
         ("parameter_left_out", &["parameter", "words"]),
+        ("parameter_not_taken", &["parameter"]),
         ("parameter_renamed", &["parameter", "name", "words"]),
         ("parameter_lowered", &["parameter", "value", "words"]),
     ];
@@ -48,6 +56,7 @@ impl ParameterChange {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::LeftOut { .. } => "parameter_left_out",
+            Self::NotTaken { .. } => "parameter_not_taken",
             Self::Renamed { .. } => "parameter_renamed",
             Self::Lowered { .. } => "parameter_lowered",
         }
@@ -59,6 +68,7 @@ impl ParameterChange {
             Self::LeftOut { parameter, words } => {
                 vec![("parameter", parameter.as_str().into()), ("words", words.as_str().into())]
             }
+            Self::NotTaken { parameter } => vec![("parameter", parameter.as_str().into())],
             Self::Renamed { parameter, name, words } => vec![
                 ("parameter", parameter.as_str().into()),
                 ("name", name.as_str().into()),
@@ -83,6 +93,7 @@ mod tests {
         let text = || "x".to_owned();
         let all = [
             ParameterChange::LeftOut { parameter: text(), words: text() },
+            ParameterChange::NotTaken { parameter: text() },
             ParameterChange::Renamed { parameter: text(), name: text(), words: text() },
             ParameterChange::Lowered { parameter: text(), value: 7, words: text() },
         ];

@@ -83,13 +83,18 @@ pub(super) fn known_rules(endpoint: &Endpoint, model: &str, body: &Map<String, V
 
 /// Returns whether a model is a Claude that refuses a temperature beside `top_p`: version 4.1 and newer.
 fn takes_one_of_temperature_and_top_p(model: &str) -> bool {
+    model_version(model, "claude").is_some_and(|version| version >= (4, 1))
+}
+
+/// Returns the version in the name of a model of this family: `claude-sonnet-4-5-20250929` is 4.5. A name without a
+/// number has version 0. `None` if it is of another family.
+pub(super) fn model_version(model: &str, family: &str) -> Option<(u32, u32)> {
     let model = model.to_ascii_lowercase();
-    let Some((_, name)) = model.split_once("claude") else { return false };
+    let (_, name) = model.split_once(family)?;
     // Longer numbers are dates.
     let numbers = name.split(|char: char| !char.is_ascii_digit()).filter(|number| !number.is_empty());
     let mut version = numbers.take_while(|number| number.len() <= 2).map(|number| number.parse().unwrap_or(0_u32));
-    let version = (version.next().unwrap_or_default(), version.next().unwrap_or_default());
-    version >= (4, 1)
+    Some((version.next().unwrap_or_default(), version.next().unwrap_or_default()))
 }
 
 /// Applies rules to a body, in order. Returns what they changed.
@@ -161,13 +166,14 @@ fn find_object<'b>(body: &'b mut Map<String, Value>, name: &str) -> Option<&'b m
 pub(super) fn apply_to_params(changes: &[ParameterChange], names: &[(&str, &str)], params: &mut Map<String, Value>) {
     for change in changes {
         let (ParameterChange::LeftOut { parameter, .. }
+        | ParameterChange::NotTaken { parameter }
         | ParameterChange::Renamed { parameter, .. }
         | ParameterChange::Lowered { parameter, .. }) = change;
         let ours: Vec<&str> = names.iter().filter(|(_, theirs)| theirs == parameter).map(|(ours, _)| *ours).collect();
         for name in ours.into_iter().chain([parameter.as_str()]) {
             let Some(fields) = find_object(params, name) else { continue };
             match change {
-                ParameterChange::LeftOut { .. } => _ = fields.shift_remove(name),
+                ParameterChange::LeftOut { .. } | ParameterChange::NotTaken { .. } => _ = fields.shift_remove(name),
                 ParameterChange::Renamed { name: theirs, .. } => {
                     if let Some(value) = fields.shift_remove(name) {
                         fields.entry(theirs.as_str()).or_insert(value);

@@ -7,8 +7,9 @@ use super::{
     error_detail::ErrorDetail,
     http::{EndpointHttp, FailedRequest, OutgoingRequest},
     parameter_change::ParameterChange,
+    parameter_names::ParameterDialect,
     parameter_rules::{self, LearnedRules, ParameterRule},
-    refused_parameter,
+    params, refused_parameter,
 };
 use bytes::Bytes;
 use clotho_core::thoughts;
@@ -48,7 +49,19 @@ impl EndpointState {
         }
     }
 
-    /// Returns the body of a request as it is sent, and what was changed in it. `more` are rules of this request.
+    /// Returns the names under which parameters are sent.
+    pub(super) fn parameter_dialect(&self) -> ParameterDialect {
+        self.http.kind.dialect().parameter_dialect(&self.http.endpoint)
+    }
+
+    /// Returns the request with its parameters under the names of the server.
+    pub(super) fn translate(&self, request: &Request) -> Request {
+        let params = self.parameter_dialect().translate(&request.model, &request.params);
+        Request { params, ..request.clone() }
+    }
+
+    /// Returns the body of a translated request as it is sent, and what was changed in it. `more` are rules of this
+    /// request.
     pub(super) fn body(&self, request: &Request, more: &[ParameterRule]) -> (Value, Vec<ParameterChange>) {
         self.apply_rules(request, self.http.kind.dialect().body(request, &self.http.endpoint), more)
     }
@@ -68,15 +81,24 @@ impl EndpointState {
 
     /// Returns the parameters of a request under OpenAI's names as they are sent, and what was changed in them.
     pub(super) fn params(&self, request: &Request) -> (Map<String, Value>, Vec<ParameterChange>) {
-        let (_, changes) = self.body(request, &[]);
+        let (_, changes) = self.body(&self.translate(request), &[]);
         (self.changed_params(request, &changes), changes)
     }
 
     /// Returns the parameters of a request under OpenAI's names, with these changes.
     pub(super) fn changed_params(&self, request: &Request, changes: &[ParameterChange]) -> Map<String, Value> {
-        let dialect = self.http.kind.dialect();
+        let (dialect, names) = (self.http.kind.dialect(), self.parameter_dialect());
         let mut params = dialect.params(request, &self.http.endpoint);
-        parameter_rules::apply_to_params(changes, dialect.param_names(), &mut params);
+        let takes = |name: &str| !request.params.contains_key(name) || names.takes(&request.model, name);
+        params.retain(|name, _| takes(name));
+        // Some are sent in a form for which the kind leaves out our own name.
+        let set = request.params.iter().filter(|(name, value)| !value.is_null() && names.knows(name) && takes(name));
+        for (name, value) in set {
+            params.entry(name.as_str()).or_insert_with(|| value.clone());
+        }
+        params::remove_unset(&mut params);
+        let pairs: Vec<(&str, &str)> = dialect.param_names().iter().copied().chain(names.pairs()).collect();
+        parameter_rules::apply_to_params(changes, &pairs, &mut params);
         params
     }
 
@@ -129,6 +151,8 @@ impl ReplyStream {
     pub(super) fn new(shared: Arc<EndpointState>, request: Request, is_side_call: bool) -> Self {
         let is_refused = alternation::has_prefill(&request) && shared.no_prefill_models().contains(&request.model);
         let request = if is_refused { alternation::with_continue_instruction(&request) } else { request };
+        let params = shared.parameter_dialect().translate(&request.model, &request.params);
+        let request = Request { params, ..request };
         Self {
             decoder: decoder(&shared.http, &request),
             shared,

@@ -11,7 +11,9 @@ use crate::{
     error_report,
     error_text::ErrorScrubber,
     json::{count_at, parse_object, strip_nul, text},
-    models, params,
+    models,
+    parameter_names::ParameterDialect,
+    params,
     stream_state::{MAX_STATE_BYTES, ModelNameTracker},
     tool_call_assembler::{ToolCallAssembler, ToolCallPiece, index_of},
 };
@@ -100,6 +102,10 @@ impl ProviderDialect for AnthropicDialect {
 
     fn required_fields(&self) -> &'static [&'static str] {
         &["max_tokens"]
+    }
+
+    fn parameter_dialect(&self, _endpoint: &Endpoint) -> ParameterDialect {
+        ParameterDialect::Anthropic
     }
 
     fn param_names(&self) -> &'static [(&'static str, &'static str)] {

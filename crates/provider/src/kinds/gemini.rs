@@ -11,7 +11,9 @@ use crate::{
     error_report,
     error_text::ErrorScrubber,
     json::{count_at, first_present, parse, parse_object, strip_nul, text},
-    models, params,
+    models,
+    parameter_names::ParameterDialect,
+    params,
     stream_state::{MAX_STATE_BYTES, ModelNameTracker},
     tool_call_assembler::arguments_text,
 };
@@ -107,6 +109,10 @@ impl ProviderDialect for GeminiDialect {
 
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
         params::merge(request, endpoint, &OMITTED_PARAMS)
+    }
+
+    fn parameter_dialect(&self, _endpoint: &Endpoint) -> ParameterDialect {
+        ParameterDialect::Gemini
     }
 
     fn param_names(&self) -> &'static [(&'static str, &'static str)] {

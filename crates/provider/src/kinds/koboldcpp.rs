@@ -9,15 +9,15 @@ use crate::{
     error_report,
     error_text::ErrorScrubber,
     json::{count_at, strip_nul, text},
+    parameter_names::ParameterDialect,
     params,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
 
 /// Parameters of other servers that this one cannot use.
-const OMITTED_PARAMS: [&str; 9] = [
+const OMITTED_PARAMS: [&str; 8] = [
     "frequency_penalty",
-    "logit_bias",
     "logprobs",
     "top_logprobs",
     "user",
@@ -80,6 +80,10 @@ impl ProviderDialect for KoboldCppDialect {
 
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
         params::merge(request, endpoint, &OMITTED_PARAMS)
+    }
+
+    fn parameter_dialect(&self, _endpoint: &Endpoint) -> ParameterDialect {
+        ParameterDialect::KoboldCpp
     }
 
     fn param_names(&self) -> &'static [(&'static str, &'static str)] {

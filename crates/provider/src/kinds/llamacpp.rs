@@ -9,7 +9,9 @@ use crate::{
     error_report,
     error_text::ErrorScrubber,
     json::{count_at, strip_nul, text},
-    models, params,
+    models,
+    parameter_names::ParameterDialect,
+    params,
     stream_state::ModelNameTracker,
 };
 use reqwest::Url;
@@ -56,6 +58,10 @@ impl ProviderDialect for LlamaCppDialect {
 
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
         params::merge(request, endpoint, &OMITTED_PARAMS)
+    }
+
+    fn parameter_dialect(&self, _endpoint: &Endpoint) -> ParameterDialect {
+        ParameterDialect::LlamaCpp
     }
 
     fn param_names(&self) -> &'static [(&'static str, &'static str)] {

@@ -9,6 +9,7 @@ use crate::{
     error_report,
     error_text::ErrorScrubber,
     json::{count_at, parse_object, strip_nul, text},
+    parameter_names::ParameterDialect,
     params,
     stream_state::ModelNameTracker,
     tool_call_assembler::{ToolCallAssembler, ToolCallPiece},
@@ -73,6 +74,10 @@ impl ProviderDialect for OllamaDialect {
 
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
         params::merge(request, endpoint, &OMITTED_PARAMS)
+    }
+
+    fn parameter_dialect(&self, _endpoint: &Endpoint) -> ParameterDialect {
+        ParameterDialect::Ollama
     }
 
     fn param_names(&self) -> &'static [(&'static str, &'static str)] {
