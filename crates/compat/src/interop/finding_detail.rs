@@ -502,7 +502,7 @@ fn preset_meaning(kind: &str) -> &'static str {
         "openai" => {
             "prompt blocks and samplers: a session uses them for its prompts once you choose this preset for it"
         }
-        "textgen" | "kobold" | "novel" => "samplers for text completion: they are kept, but not used yet",
+        "textgen" | "kobold" | "novel" => "samplers: a story has them once you take them over from this preset",
         "instruct" | "context" => "a template for text completion: it is kept, but not used yet",
         "sysprompt" => "a system prompt: it is kept, but not sent yet",
         "reasoning" => "a reasoning format: it is kept, but not used yet",

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::read::{AS_NEEDED, TURNS};
+use clotho_core::parameters::{PARAMETERS, ParameterSpec};
 use clotho_core::tree::Role;
 
 /// An invalid field of a change, with a hint.
@@ -35,6 +36,9 @@ const MAX_LIST: (usize, usize) = (64, 200);
 const MAX_NAME_CHARS: usize = 200;
 /// Kinds of request that a part may be limited to.
 const TRIGGERS: [&str; 6] = ["normal", "continue", "impersonate", "swipe", "regenerate", "quiet"];
+
+/// What null means.
+const NULL_HINT: &str = "null takes it away, and it is as where no preset says anything";
 
 /// The type and range of a field.
 enum PresetFieldType {
@@ -86,21 +90,14 @@ impl PresetFieldType {
                 (is_list, format!("a list of at most {most} texts is expected, each of 1 to {longest} characters"))
             }
         };
-        let hint = "null takes it away, and it is as where no preset says anything";
+        let hint = NULL_HINT;
         if is_right || value.is_null() { Ok(()) } else { Err(PresetFieldError::new(place, words).hint(hint)) }
     }
 }
 
-const FIELDS: [(&str, PresetFieldType); 26] = [
+/// The fields beside the parameters of [`clotho_core::parameters`], and those that presets write in another form.
+const FIELDS: [(&str, PresetFieldType); 18] = [
     ("temperature", PresetFieldType::Number(0.0, 2.0)),
-    ("top_p", PresetFieldType::Number(0.0, 1.0)),
-    ("frequency_penalty", PresetFieldType::Number(-2.0, 2.0)),
-    ("presence_penalty", PresetFieldType::Number(-2.0, 2.0)),
-    ("top_k", PresetFieldType::Integer(0.0, 100_000.0)),
-    ("min_p", PresetFieldType::Number(0.0, 1.0)),
-    ("top_a", PresetFieldType::Number(0.0, 1.0)),
-    ("typical_p", PresetFieldType::Number(0.0, 1.0)),
-    ("repetition_penalty", PresetFieldType::Number(0.0, 5.0)),
     ("reasoning_effort", PresetFieldType::OneOf(&["auto", "none", "min", "minimal", "low", "medium", "high", "max"])),
     ("seed", PresetFieldType::Integer(-1.0, 9_007_199_254_740_991.0)),
     ("openai_max_context", PresetFieldType::Integer(1.0, 10_000_000.0)),
@@ -136,18 +133,31 @@ fn find_field<'a>(
     key: &str,
     place: &str,
 ) -> Result<&'a PresetFieldType, PresetFieldError> {
-    let names = || table.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let row = table.iter().find(|(name, _)| *name == key).map(|(_, is)| is);
-    row.ok_or_else(|| {
-        PresetFieldError::new(place, "nothing that is read has this name")
-            .hint(format!("one of these is expected: {}", names()))
-    })
+    row.ok_or_else(|| unknown_field(place, &table.iter().map(|(name, _)| *name).collect::<Vec<_>>()))
+}
+
+fn unknown_field(place: &str, names: &[&str]) -> PresetFieldError {
+    PresetFieldError::new(place, "nothing that is read has this name")
+        .hint(format!("one of these is expected: {}", names.join(", ")))
 }
 
 /// Validates a setting or sampler.
 pub(super) fn check_field(key: &str, value: &Value) -> Result<(), PresetFieldError> {
     let place = format!("change.fields.{key}");
-    find_field(&FIELDS, key, &place)?.check(&place, value)
+    let is_own = FIELDS.iter().any(|(name, _)| *name == key);
+    if let Some(spec) = ParameterSpec::of(key).filter(|_| !is_own) {
+        let is_right = value.is_null() || spec.value.accepts(value);
+        let error = || PresetFieldError::new(&place, spec.value.expectation()).hint(NULL_HINT);
+        return if is_right { Ok(()) } else { Err(error()) };
+    }
+    match FIELDS.iter().find(|(name, _)| *name == key) {
+        Some((_, is)) => is.check(&place, value),
+        None => {
+            let names = FIELDS.iter().map(|(name, _)| *name).chain(PARAMETERS.iter().map(|spec| spec.name));
+            Err(unknown_field(&place, &names.collect::<Vec<_>>()))
+        }
+    }
 }
 
 /// Validates a field of `extensions.clotho`.

@@ -27,6 +27,7 @@ mod model_match;
 mod names;
 mod read;
 mod render;
+mod samplers;
 mod setting_values;
 mod shares;
 mod sources;
@@ -44,6 +45,7 @@ pub use check::PresetFieldError;
 pub use edit::{ExpectedPreset, PresetPatch, PresetPatchError};
 pub use model_match::{ModelMatchRank, best_match};
 pub use read::{DEFAULT_MAIN, PresetReadError, models_of};
+pub use samplers::{SAMPLER_KINDS, parameters_of};
 pub use shares::PromptShares;
 pub use substitutes::SubstituteBudget;
 pub use trace::{TraceLayout, TracePiece, rebuild, to_pieces};
@@ -184,7 +186,8 @@ pub struct Preset {
     pub parts: Vec<PresetPart>,
     /// Part ids in order, and whether each is enabled.
     pub order: Vec<(String, bool)>,
-    /// Sampler parameters for the model server, under OpenAI-compatible names, without the reply length.
+    /// Parameters for the model server, under the names of [`clotho_core::parameters`], without the reply length. Some
+    /// change nothing, and are only for servers that have other defaults.
     pub samplers: Map<String, Value>,
     /// Embedded regex scripts.
     pub scripts: Vec<Value>,

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::setting_values::{integer, number, truth};
+use super::samplers::samplers;
+use super::setting_values::{integer, truth};
 use super::{
     ChatPosition, Preset, PresetExtensions, PresetPart, PresetSettings, PromptLayout, PromptShares, SpeakerNaming,
 };
@@ -165,7 +166,7 @@ impl Preset {
         let scripts = scripts.cloned().unwrap_or_default();
         let own = PresetExtensions { models: models_of(map), shares: shares(map) };
         let mut preset =
-            Self { settings: settings(map), samplers: samplers(map), scripts, extensions: own, ..Self::default() };
+            Self { settings: settings(map), samplers: parameters(map), scripts, extensions: own, ..Self::default() };
         preset.parts = prompts.iter().filter_map(Value::as_object).filter_map(part).collect();
         preset.order = match list("prompt_order").and_then(|lists| order_rows(lists)) {
             Some(rows) => order(rows),
@@ -255,39 +256,9 @@ fn texts(map: &Map<String, Value>, key: &str) -> Vec<String> {
     list.filter_map(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned).collect()
 }
 
-/// The samplers that are sent, and the value with which each does nothing. Every preset of SillyTavern names them all, and
-/// many servers refuse those they do not know, so a sampler that does nothing is left out.
-const SAMPLERS: [(&str, Option<f64>); 9] = [
-    ("temperature", None),
-    ("frequency_penalty", None),
-    ("presence_penalty", None),
-    ("top_p", None),
-    ("top_k", Some(0.0)),
-    ("min_p", Some(0.0)),
-    ("top_a", Some(0.0)),
-    ("typical_p", Some(1.0)),
-    ("repetition_penalty", Some(1.0)),
-];
-
-/// Returns the reasoning effort in OpenAI's words. `auto` leaves it to the server.
-fn reasoning_effort(map: &Map<String, Value>) -> Option<&str> {
-    match map.get("reasoning_effort")?.as_str()? {
-        "min" => Some("minimal"),
-        "max" => Some("high"),
-        effort @ ("none" | "minimal" | "low" | "medium" | "high") => Some(effort),
-        _ => None,
-    }
-}
-
-fn samplers(map: &Map<String, Value>) -> Map<String, Value> {
-    let mut samplers: Map<String, Value> = Map::new();
-    for (name, neutral) in SAMPLERS {
-        let value = map.get(name).and_then(number).filter(|number| number.as_f64() != neutral);
-        samplers.extend(value.map(|value| (name.to_owned(), Value::Number(value))));
-    }
-    samplers.extend(reasoning_effort(map).map(|effort| ("reasoning_effort".to_owned(), effort.into())));
-    let seed = map.get("seed").and_then(integer).filter(|seed| *seed >= 0);
-    samplers.extend(seed.map(|seed| ("seed".to_owned(), seed.into())));
+/// Returns the parameters of a preset. Its own stop strings go before those of other programs.
+fn parameters(map: &Map<String, Value>) -> Map<String, Value> {
+    let mut samplers = samplers(map);
     let stop = texts(map, "stop");
     if !stop.is_empty() {
         samplers.insert("stop".to_owned(), stop.into());
@@ -448,7 +419,10 @@ mod tests {
             ]}],
         });
         let preset = Preset::read(body.as_object().unwrap()).unwrap();
-        assert_eq!(Value::Object(preset.samplers.clone()), json!({"temperature": 0.7, "top_p": 1, "seed": 5}));
+        assert_eq!(
+            Value::Object(preset.samplers.clone()),
+            json!({"temperature": 0.7, "top_p": 1, "top_k": 0, "seed": 5})
+        );
         assert_eq!((preset.settings.reply, preset.settings.context), (Some(333), Some(4096)));
         assert_eq!(preset.settings.naming, SpeakerNaming::Before);
         assert!(preset.settings.squash && !preset.settings.continue_prefill);
