@@ -45,8 +45,9 @@ use clotho_compat::prompt::OutgoingMessage;
 use clotho_compat::prompt::macros::MacroEngine;
 use clotho_compat::prompt::preset::PromptInsert;
 use clotho_config::ToolMode;
+use clotho_core::parameters;
 use clotho_core::tree::Role;
-use clotho_provider::{self as provider, Endpoint, Request};
+use clotho_provider::{self as provider, ProviderClient, Request};
 use clotho_store::{StoreError, StoreReader};
 
 use crate::turn::rules::RuleServices;
@@ -140,9 +141,10 @@ pub fn build_request(
     dice_seed: u64,
     model: String,
     made: &BuiltPrompt,
-    endpoint: &Endpoint,
+    client: &ProviderClient,
 ) -> Request {
-    let mut params = merged_params(&made.samplers, params);
+    let endpoint = client.endpoint();
+    let mut params = set_params(params, made, client);
     if !params.contains_key("seed") && !endpoint.extra.contains_key("seed") {
         params.insert("seed".into(), (dice_seed >> 33).into());
     }
@@ -166,9 +168,13 @@ pub fn build_request(
     }
 }
 
-/// Merges the samplers of a preset with the request's parameters, which win.
-fn merged_params(samplers: &Map<String, Value>, params: &Map<String, Value>) -> Map<String, Value> {
-    samplers.iter().chain(params).map(|(name, value)| (name.clone(), value.clone())).collect()
+/// Merges the samplers of a preset with the request's parameters, which win. Samplers that change nothing are only for
+/// servers with other defaults of their own.
+pub fn set_params(params: &Map<String, Value>, made: &BuiltPrompt, client: &ProviderClient) -> Map<String, Value> {
+    let mut all = made.samplers.clone();
+    parameters::remove_idle(&mut all, client.has_own_defaults());
+    all.extend(params.iter().map(|(name, value)| (name.clone(), value.clone())));
+    all
 }
 
 fn provider_role(sent: &OutgoingMessage) -> provider::RequestRole {
@@ -182,7 +188,7 @@ fn provider_role(sent: &OutgoingMessage) -> provider::RequestRole {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clotho_provider::{ProviderClient, ProviderKind};
+    use clotho_provider::{Endpoint, ProviderKind};
     use serde_json::json;
 
     fn endpoint(extra: &Value) -> Endpoint {
@@ -201,11 +207,24 @@ mod tests {
             (json!({"max_tokens": null}), json!({}), json!({})),
             (json!({"max_tokens": 0}), json!({}), json!({})),
         ] {
-            let endpoint = endpoint(&extra);
-            let request = build_request(params.as_object().unwrap(), 7, "m".into(), &made, &endpoint);
-            let mut sent = ProviderClient::new(ProviderKind::default(), endpoint).wire_params(&request);
+            let client = ProviderClient::new(ProviderKind::default(), endpoint(&extra));
+            let request = build_request(params.as_object().unwrap(), 7, "m".into(), &made, &client);
+            let mut sent = client.wire_params(&request);
             assert!(sent.shift_remove("seed").is_some());
             assert_eq!(Value::Object(sent), expected, "{params} {extra}");
+        }
+    }
+
+    /// A sampler that a preset turns off is told only to servers that would use it otherwise.
+    #[test]
+    fn request_neutral_samplers_are_for_servers_with_own_defaults() {
+        let samplers = json!({"top_k": 0, "temperature": 0.7, "dry_base": 1.75});
+        let made = BuiltPrompt { samplers: samplers.as_object().unwrap().clone(), ..BuiltPrompt::default() };
+        for (kind, expected) in
+            [("openai", json!({"temperature": 0.7})), ("llamacpp", json!({"top_k": 0, "temperature": 0.7}))]
+        {
+            let client = ProviderClient::new(ProviderKind::from_name(kind).unwrap(), endpoint(&json!({})));
+            assert_eq!(Value::Object(set_params(&Map::new(), &made, &client)), expected, "{kind}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub async fn recount_and_check(
     if made.too_large.is_some() || made.measure.is_exact() {
         return true;
     }
-    let request = super::build_request(params, 0, candidate.model.clone(), made, endpoint);
+    let request = super::build_request(params, 0, candidate.model.clone(), made, &candidate.client);
     let Some(counted) = candidate.client.count_tokens(&request).await else { return true };
     prompt_services.models.learn_token_count(
         &endpoint.id,

@@ -106,8 +106,9 @@ pub async fn stream_with_fallback<T>(
         };
         // The parameters without tools, which are recorded apart.
         let asked_for = Request { model: request.model.clone(), params: request.params.clone(), ..Request::default() };
-        let (params, changes) =
-            (candidate.client.wire_params(&asked_for), candidate.client.parameter_changes(&asked_for));
+        let with_not_taken = |changes| [not_taken(fallback, candidate), changes].concat();
+        let params = candidate.client.wire_params(&asked_for);
+        let changes = with_not_taken(candidate.client.parameter_changes(&asked_for));
         asked(&ModelAttempt { candidate, params, changes, template: template.clone(), skipped: &passed });
         parts.prompts.refresh_if_due(&candidate.client, parts.storage.clock.now());
         if let Some(wire) = tools.as_ref().and_then(|tools| tools.to_wire()) {
@@ -124,6 +125,7 @@ pub async fn stream_with_fallback<T>(
             let failure = stream_frames(parts, writing, machine, frames, deadline, may).await;
             if let Some(changes) = machine.take_parameter_changes() {
                 let params = candidate.client.changed_params(&asked_for, &changes);
+                let changes = with_not_taken(changes);
                 asked(&ModelAttempt { candidate, params, changes, template: template.clone(), skipped: &passed });
             }
             if let Some(failure) = failure {
@@ -254,8 +256,15 @@ fn template_trace(written: &TemplatedPrompt) -> Value {
 }
 
 fn build_request(request: &FallbackRequest<'_>, candidate: &ModelCandidate) -> Request {
-    let endpoint = candidate.client.endpoint();
-    prompts::build_request(request.params, request.dice_seed, candidate.model.clone(), request.prompt, endpoint)
+    let client = &candidate.client;
+    prompts::build_request(request.params, request.dice_seed, candidate.model.clone(), request.prompt, client)
+}
+
+/// Returns what the server of a model does not take of the parameters that somebody has set.
+fn not_taken(request: &FallbackRequest<'_>, candidate: &ModelCandidate) -> Vec<ParameterChange> {
+    let set = prompts::set_params(request.params, request.prompt, &candidate.client);
+    let names = candidate.client.not_taken(&candidate.model, &set).into_iter();
+    names.map(|name| ParameterChange::NotTaken { parameter: name.to_owned() }).collect()
 }
 
 /// Feeds the machine until the text is over or tools are to be called, and publishes the pieces. If `may` allows

@@ -54,9 +54,8 @@ async fn collect_answer(
     deadline: Instant,
     limit: Duration,
 ) -> ReplyMachine {
-    let endpoint = candidate.client.endpoint();
-    let request =
-        crate::turn::prompts::build_request(params, storage.ids.next_seed(), candidate.model.clone(), prompt, endpoint);
+    let (seed, client) = (storage.ids.next_seed(), &candidate.client);
+    let request = crate::turn::prompts::build_request(params, seed, candidate.model.clone(), prompt, client);
     let mut machine = ReplyMachine::new(storage.clock.now());
     let mut frames = candidate.client.stream_side_call(&request);
     while !machine.is_finished() {
