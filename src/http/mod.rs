@@ -48,8 +48,8 @@ use routes::lorebook_links::BindingTargetPath;
 use routes::{
     api_docs, auth, avatars, branches, card_versions, cards, characters, connection_profiles, devices, documents, drafts,
     embedded_plugin, exports, health, image_proxy, lorebook_links, lorebooks, messages, models, node_states, nodes,
-    personas, plugin_editor, plugins, presets, projection, prompt_preview, providers, search, session_list, sessions,
-    summaries, transcript, transfers, trash, tree, tree_edits, turns, web_page, worlds,
+    parameters, personas, plugin_editor, plugins, presets, projection, prompt_preview, providers, search, session_list,
+    sessions, summaries, transcript, transfers, trash, tree, tree_edits, turns, web_page, worlds,
 };
 
 const GET: Method = Method::GET;
@@ -277,6 +277,13 @@ fn session_routes() -> Vec<RouteEntry> {
         route(PATCH, "/api/sessions/{sid}", User, "Update a session", sessions::update),
         route(DELETE, "/api/sessions/{sid}", User, "Move a session to the trash", sessions::delete)
             .with_statuses(&[204]),
+        route(
+            GET,
+            "/api/sessions/{sid}/parameters",
+            User,
+            "List the parameters that the model server of a session does not take",
+            parameters::read,
+        ),
         route(GET, "/api/sessions/{sid}/scripts", User, "List the regex scripts of a session", sessions::scripts),
         route(
             GET,

@@ -25,6 +25,7 @@ pub mod messages;
 pub mod models;
 pub mod node_states;
 pub mod nodes;
+pub mod parameters;
 pub mod personas;
 pub mod plugin_editor;
 pub mod plugins;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::AppData;
 use super::connection_profiles::{load_usable_profile, model_problems};
 use super::presets::check_preset_usable;
+use super::{AppData, parameters};
 use crate::app::App;
 use crate::http::body::{JsonBody, JsonListBody};
 use crate::http::caller::Caller;
@@ -74,8 +74,12 @@ pub async fn update(
     body: JsonBody<UpdateSessionRequest>,
 ) -> ApiResult<SessionResponse> {
     // Check everything that needs no write transaction: models, preset, persona.
+    let mut body = body;
     body.0.check()?;
     app.store.read_inline(move |reader| load_session(reader, caller.0, sid.0).map(|_| ())).await?;
+    if let Some(id) = body.0.params_from {
+        body.0.params = Some(parameters::taken_over(&app, caller, sid, id.0).await?);
+    }
     let mut problems = check_models(&app, &body.0)?;
     let summaries = body.0.summaries.clone();
     let profile = match body.0.profile_id {
@@ -165,6 +169,7 @@ fn setting_changes(change: UpdateSessionRequest) -> Vec<(String, Value)> {
         tags,
         is_pinned,
         persona_id: _,
+        params_from: _,
     } = change;
     let named = [
         ("title", title.map(Value::from)),

@@ -27,6 +27,7 @@ pub mod jobs;
 pub mod lorebooks;
 pub mod messages;
 pub mod node;
+pub mod parameters;
 pub mod plugin_editor;
 mod plugin_tests;
 pub mod presets;

@@ -344,6 +344,10 @@ pub struct UpdateSessionRequest {
     #[serde(deserialize_with = "deserialize_optional_params")]
     #[schema(value_type = Option<JsonMap>)]
     pub params: Option<Map<String, Value>>,
+    /// A preset whose parameters the session takes over: they replace all that a preset can set, and others stay. Of
+    /// kind `openai`, `textgen`, `kobold` or `novel`. Not together with `params`.
+    #[schema(value_type = Option<String>)]
+    pub params_from: Option<WirePresetId>,
     /// Persona of the user; null = none.
     #[serde(deserialize_with = "deserialize_nullable_option")]
     #[schema(value_type = Option<String>)]
@@ -623,6 +627,9 @@ impl UpdateSessionRequest {
     /// # Errors
     /// Returns an error that names the invalid field.
     pub fn check(&self) -> Result<(), ApiError> {
+        if self.params.is_some() && self.params_from.is_some() {
+            return Err(ApiError::invalid("paramsFrom", "expected either params or paramsFrom"));
+        }
         check_title(self.title.as_deref())?;
         self.folder.as_ref().and_then(|folder| folder.as_deref()).map_or(Ok(()), limits::check_folder)?;
         self.tags.as_deref().map_or(Ok(()), limits::check_tags)?;

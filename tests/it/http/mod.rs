@@ -71,6 +71,7 @@ mod node_fields;
 mod odd_types;
 mod ownership;
 mod page_types;
+mod parameters;
 mod plugin_and_model_lists;
 mod plugin_displays;
 mod plugin_model_calls;
