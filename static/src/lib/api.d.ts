@@ -1889,6 +1889,18 @@ export interface components {
             /** @description JSON Pointer from `vars`. */
             path: string;
         };
+        /** @description What the model server of a session takes. */
+        ParametersResponse: {
+            /** @description Kind of its server; null like `model`. */
+            kind: string | null;
+            /** @description `provider/model` that is asked first; null if a plugin writes the replies or there is no such model. */
+            model: string | null;
+            /** @description Names of those parameters that are set, change something, and are not sent to this server. */
+            notSent: string[];
+            /** @description Names of the known parameters that the server does not take. */
+            notTaken: string[];
+            preset: components["schemas"]["JsonObject"];
+        };
         /** @description One requested permission. */
         Permission: {
             /** @description Name of the permission, as in `grants`. */
@@ -3771,6 +3783,9 @@ export interface components {
             /** @description New model; null = the server's default. */
             model?: string | null;
             params?: components["schemas"]["JsonObject"] | null;
+            /** @description A preset whose parameters the session takes over: they replace all that a preset can set, and others stay. Of
+             *     kind `openai`, `textgen`, `kobold` or `novel`. Not together with `params`. */
+            paramsFrom?: string | null;
             /** @description Persona of the user; null = none. */
             personaId?: string | null;
             /** @description Preset for prompts, of kind `openai`; null = the server's default. */
