@@ -19,10 +19,10 @@ describe("generation settings", () => {
     const { page, close } = await openSession(path);
     await chooseFromPageMenu(page, "Generation settings");
     const form = page.getByRole("dialog", { name: "Generation settings" });
-    assert.equal(await form.getByLabel("Temperature").inputValue(), "0.5");
+    assert.equal(await form.getByLabel("Temperature", { exact: true }).inputValue(), "0.5");
     await form.getByLabel("Response length").fill("150");
-    await form.getByLabel("Temperature").fill("");
-    await form.getByLabel("Top K").fill("40");
+    await form.getByLabel("Temperature", { exact: true }).fill("");
+    await form.getByLabel("Top K", { exact: true }).fill("40");
     await form.getByLabel("Stop strings").fill("\\nYou:\nEND");
     await checkAccessibility(page, "the generation settings");
     await form.getByRole("button", { name: "Save" }).click();
@@ -59,6 +59,33 @@ describe("generation settings", () => {
     await form.getByRole("button", { name: "Save" }).click();
     await form.waitFor({ state: "detached" });
     assert.deepEqual((await readSession(path)).params, { top_a: 1, seed: 7 });
+    await close();
+  });
+
+  test("samplers of every group are set, and fields that cannot be read are named", async () => {
+    const path = await createSession({ params: { dry_multiplier: 0.8, banned_strings: ["spine"] } });
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Generation settings");
+    const form = page.getByRole("dialog", { name: "Generation settings" });
+    assert.equal(await form.getByLabel("DRY multiplier").inputValue(), "0.8");
+    assert.equal(await form.getByLabel("Banned strings").inputValue(), "spine");
+    await form.getByText("XTC", { exact: true }).click();
+    await form.getByLabel("XTC probability").fill("0.5");
+    await form.getByLabel("Logit bias").fill("{");
+    await checkAccessibility(page, "the generation settings with open groups");
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.getByText("“Logit bias” cannot be read.").waitFor();
+    await form.getByLabel("Logit bias").fill('{"9": -5}');
+    await form.getByLabel("Banned token ids").fill("3, 4");
+    await form.getByRole("button", { name: "Save" }).click();
+    await form.waitFor({ state: "detached" });
+    assert.deepEqual((await readSession(path)).params, {
+      dry_multiplier: 0.8,
+      xtc_probability: 0.5,
+      banned_strings: ["spine"],
+      banned_tokens: [3, 4],
+      logit_bias: { 9: -5 },
+    });
     await close();
   });
 });

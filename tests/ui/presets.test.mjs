@@ -349,4 +349,15 @@ describe("presets", () => {
     await checkAccessibility(page, "the presets on a phone");
     await close();
   });
+
+  test("the samplers of a preset without prompts are used in a story", async () => {
+    await createPreset("textgen", "Cold", { temp: 0.4, dry_multiplier: 0.8, genamt: 200 });
+    const path = await createSession({ params: { temperature: 1.5 } });
+    const { page, close } = await openSession(path);
+    await chooseFromPageMenu(page, "Presets");
+    await row(page, "Cold").getByRole("button", { name: "Use its samplers in this story" }).click();
+    await page.getByText("This story has the samplers of “Cold” now.").waitFor();
+    assert.deepEqual((await readSession(path)).params, { temperature: 0.4, dry_multiplier: 0.8, max_tokens: 200 });
+    await close();
+  });
 });

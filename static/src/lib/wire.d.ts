@@ -47,6 +47,7 @@ export type Draft = Schemas["Draft"];
 export type UsageTotals = Schemas["UsageTotalsResponse"];
 
 export type Summaries = Schemas["SummariesResponse"];
+export type SessionParameters = Schemas["ParametersResponse"];
 export type Summary = Schemas["Summary"];
 export type Collection = Schemas["DocumentCollectionResponse"];
 export type Document = Schemas["DocumentResponse"];

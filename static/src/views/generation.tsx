@@ -1,16 +1,18 @@
-// The generation parameters of the open story: response length, samplers and stop strings. An empty field leaves the value
-// to the preset. Loaded when first opened.
-import { h, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { changeParams } from "../actions/generation.ts";
-import { GENERATION_NUMBERS, otherParams, paramsFromForm, stopLines } from "../lib/generation-params.ts";
+// The generation parameters of the open story: response length, samplers and stop strings, in groups. An empty field
+// leaves the value to the preset. Loaded when first opened.
+import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { changeParams, readParameters } from "../actions/generation.ts";
+import { fieldText, GENERATION_GROUPS, otherParams, paramsFromForm, stopLines } from "../lib/generation-params.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-generation.ts";
 import { saveFormDraft } from "../model/form-drafts.ts";
 import { openDialog } from "../model/page.ts";
 import { session } from "../model/session-store.ts";
 import { fillForm, formValues, useFormDraft } from "./form-drafts.ts";
+import { Field, parameterName } from "./generation-field.tsx";
 import { Modal } from "./common.tsx";
 import type { Key } from "../lib/i18n.ts";
+import type { SessionParameters } from "../lib/wire.d.ts";
 
 addEnglish(words);
 
@@ -19,9 +21,13 @@ export function Generation() {
   const key = `generation.${session.peek()?.id}`;
   const draft = useFormDraft(key);
   const form = useRef<HTMLFormElement | null>(null);
-  const isMalformed = useSignal(false);
+  /** The field that cannot be read. */
+  const malformed = useSignal<string | null>(null);
+  /** What the model server takes; null until it is known. */
+  const known = useSignal<SessionParameters | null>(null);
+  useEffect(() => void readParameters().then((found) => (known.value = found ?? null)), []);
   const keep = () => {
-    isMalformed.value = false;
+    malformed.value = null;
     if (form.current) saveFormDraft(key, formValues(form.current));
   };
   useLayoutEffect(() => {
@@ -31,10 +37,30 @@ export function Generation() {
     event.preventDefault();
     const typed = new FormData(event.target as HTMLFormElement);
     const next = paramsFromForm((name) => String(typed.get(name) ?? ""));
-    isMalformed.value = next === null;
-    if (next && (await changeParams(next))) openDialog(null);
+    malformed.value = next.malformed ?? null;
+    // A folded field is shown, so that its fault can be seen.
+    if (next.malformed)
+      form.current?.querySelector(`[name="${next.malformed}"]`)?.closest("details")?.setAttribute("open", "");
+    if (next.params && (await changeParams(next.params))) openDialog(null);
   };
   const others = otherParams(params);
+  const notTaken = new Set(known.value?.notTaken ?? []);
+  const notSent = known.value?.notSent ?? [];
+  const fields = (group: (typeof GENERATION_GROUPS)[number]) => (
+    <div class="pair">
+      {group.fields.map((field) => (
+        <Field
+          key={field.name}
+          field={field}
+          params={params}
+          isNotTaken={notTaken.has(field.name)}
+          isMalformed={malformed.value === field.name}
+        />
+      ))}
+    </div>
+  );
+  const isUsed = (group: (typeof GENERATION_GROUPS)[number]) =>
+    group.fields.some((field) => fieldText(field, params) !== "" || Boolean(draft?.[field.name]));
   return (
     <Modal title={t("command.generation")} class="wide lore" keeps>
       <form ref={form} onSubmit={save} onInput={keep}>
@@ -44,41 +70,39 @@ export function Generation() {
             {t("lore.begunHere")}
           </p>
         )}
-        <div class="pair">
-          {GENERATION_NUMBERS.map(([name, least, most, step]) => (
-            <label key={name}>
-              {t(`generation.${name}` as Key)}
-              <input
-                name={name}
-                type="number"
-                min={least}
-                max={most}
-                step={step}
-                placeholder={t("generation.preset")}
-                defaultValue={params[name] === undefined || params[name] === null ? "" : String(params[name])}
-              />
-            </label>
-          ))}
-        </div>
+        {notSent.length > 0 && (
+          <p class="aside" role="status">
+            {t("generation.notSent", { names: notSent.map(parameterName).join(", ") })}
+          </p>
+        )}
+        {GENERATION_GROUPS.slice(0, 1).map(fields)}
         <label>
           {t("generation.stop")}
           <textarea name="stop" rows={2} defaultValue={stopLines(params)} />
           <small>{t("generation.stopHint")}</small>
         </label>
+        {GENERATION_GROUPS.slice(1).map((group) => (
+          <details key={group.id} open={isUsed(group)}>
+            <summary>{t(`generation.group.${group.id}` as Key)}</summary>
+            {fields(group)}
+          </details>
+        ))}
         <label>
           {t("generation.others")}
           <textarea
             name="others"
             rows={3}
             spellcheck={false}
-            aria-invalid={isMalformed.value}
+            aria-invalid={malformed.value === "others"}
             defaultValue={Object.keys(others).length > 0 ? JSON.stringify(others, null, 2) : ""}
           />
           <small>{t("generation.othersHint")}</small>
         </label>
-        {isMalformed.value && (
+        {malformed.value && (
           <p class="bad" role="alert">
-            {t("generation.malformed")}
+            {malformed.value === "others"
+              ? t("generation.malformed")
+              : t("generation.malformedField", { name: parameterName(malformed.value) })}
           </p>
         )}
         <div class="actions foot-actions">

@@ -1,5 +1,6 @@
 // Presets: listed by kind, searched, viewed, edited, renamed, exported, deleted and imported. Loaded when first opened.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
+import { readParameters, takeSamplers } from "../actions/generation.ts";
 import { clearDialogErrors } from "../actions/dialog-errors.ts";
 import {
   askForPresetScripts,
@@ -15,6 +16,7 @@ import { filePicker } from "../lib/file-picker.ts";
 import { addEnglish, ago, moment, t, optionalText } from "../lib/i18n.ts";
 import cards from "../lib/strings/en-cards.ts";
 import words from "../lib/strings/en-presets.ts";
+import generation from "../lib/strings/en-generation.ts";
 import editWords from "../lib/strings/en-preset-edit.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { session } from "../model/session-store.ts";
@@ -22,14 +24,16 @@ import { copyPreset } from "../actions/preset-edit.ts";
 import { ModelPresetNote, useModelPreset } from "./model-preset.tsx";
 import { JsonParts } from "./json.tsx";
 import { EmptyState, Modal, LoadingRows, icon, lazyView } from "./common.tsx";
+import { parameterName } from "./generation-field.tsx";
 import { FileDropArea, NameForm } from "./list-parts.tsx";
 import { ScriptForm, SessionScripts } from "./regex-scripts.tsx";
 import { takeFocus } from "./confirmation.tsx";
-import type { Id, Preset, PresetContent } from "../lib/wire.d.ts";
+import type { Id, Preset, PresetContent, SessionParameters } from "../lib/wire.d.ts";
 
 addEnglish(words);
 addEnglish(cards);
 addEnglish(editWords);
+addEnglish(generation);
 
 const PresetEditor = lazyView(() => import("./preset-editor.tsx").then((module) => module.PresetEditor));
 
@@ -49,6 +53,9 @@ const KINDS = [
   "variables",
   "theme",
 ];
+
+/** The kinds with samplers alone, which a story can take over. */
+const SAMPLER_KINDS = new Set(["textgen", "kobold", "novel"]);
 
 const kindName = (kind: string) => optionalText(`preset.kind.${kind}`) || kind;
 
@@ -296,15 +303,8 @@ interface RowProps {
   edit: () => void;
 }
 
-function Row({
-  preset: { id, kind, name, file, models = [], regexScripts, updatedAt },
-  heldBy,
-  isOpened,
-  isLast,
-  read,
-  drop,
-  edit,
-}: RowProps) {
+function Row({ preset, heldBy, isOpened, isLast, read, drop, edit }: RowProps) {
+  const { id, kind, name, file, models = [], regexScripts, updatedAt } = preset;
   const naming = useSignal(false);
   const looking = useSignal(isOpened);
   const rename = useRef<HTMLButtonElement | null>(null);
@@ -364,6 +364,12 @@ function Row({
               <span>{t(serves ? "preset.unuse" : "preset.use")}</span>
             </button>
           )}
+          {SAMPLER_KINDS.has(kind) && session.value !== null && (
+            <button type="button" onClick={() => takeSamplers(preset)}>
+              {icon("play")}
+              <span>{t("preset.takeSamplers")}</span>
+            </button>
+          )}
           {kind === "openai" && (
             <button type="button" ref={isLast ? takeFocus : null} onClick={edit}>
               {icon("edit")}
@@ -399,17 +405,35 @@ function Row({
         </div>
         {naming.value &&
           (isScript ? <ScriptForm id={id} done={written} /> : <NameForm name={name} onSave={save} onClose={done} />)}
-        {looking.value && <Contents id={id} close={() => (looking.value = false)} />}
+        {looking.value && <Contents id={id} kind={kind} close={() => (looking.value = false)} />}
       </article>
     </li>
   );
 }
 
 /** Shows all fields of a preset. */
-function Contents({ id, close }: { id: Id; close: () => void }) {
+function Contents({ id, kind, close }: { id: Id; kind: string; close: () => void }) {
   const whole = useSignal<PresetContent | null>(null);
   useEffect(() => void readPreset(id).then((found) => (found ? (whole.value = found) : close())), []);
   if (!whole.value) return <LoadingRows rows={2} />;
   const { body } = whole.value;
-  return Object.keys(body).length > 0 ? <JsonParts value={body} /> : <p class="aside">{t("preset.nothing")}</p>;
+  return (
+    <>
+      {(kind === "openai" || SAMPLER_KINDS.has(kind)) && <NotSent key={session.value?.model} id={id} />}
+      {Object.keys(body).length > 0 ? <JsonParts value={body} /> : <p class="aside">{t("preset.nothing")}</p>}
+    </>
+  );
+}
+
+/** Names the parameters of a preset that the model server of the open story does not take. */
+function NotSent({ id }: { id: Id }) {
+  const found = useSignal<SessionParameters | null>(null);
+  useEffect(() => void readParameters(id).then((answer) => (found.value = answer ?? null)), []);
+  const names = found.value?.notSent ?? [];
+  if (names.length === 0) return null;
+  return (
+    <p class="aside" role="status">
+      {t("preset.notSent", { model: found.value?.model ?? "", names: names.map(parameterName).join(", ") })}
+    </p>
+  );
 }

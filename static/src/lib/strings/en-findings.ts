@@ -206,9 +206,9 @@ export default {
   "finding.preset": "It is kept completely, but not used yet.",
   "finding.preset.openai":
     "Prompt blocks and samplers. A story uses them for its prompts if you choose this preset for it.",
-  "finding.preset.textgen": "Samplers for text completion. They are kept, but not used yet.",
-  "finding.preset.kobold": "Samplers for text completion. They are kept, but not used yet.",
-  "finding.preset.novel": "Samplers for text completion. They are kept, but not used yet.",
+  "finding.preset.textgen": "Samplers. A story has them once you use them there.",
+  "finding.preset.kobold": "Samplers. A story has them once you use them there.",
+  "finding.preset.novel": "Samplers. A story has them once you use them there.",
   "finding.preset.instruct": "A template for text completion. It is kept, but not used yet.",
   "finding.preset.context": "A template for text completion. It is kept, but not used yet.",
   "finding.preset.sysprompt": "A system prompt. It is kept, but not sent yet.",

@@ -5,7 +5,7 @@ export default {
   "command.presets": "Presets",
   "preset.text":
     "A chat completion preset sets the prompts and samplers of a story. Open a story to use one. Regex scripts " +
-    "apply to all stories. Other presets are only stored.",
+    "apply to all stories. A story can take over the samplers of the other types of presets. Templates and themes are only stored.",
   "preset.empty": "There is no preset yet.",
   "preset.emptyHint": "Import a preset, or a whole SillyTavern folder.",
   "preset.bring": "Import presets",
@@ -23,6 +23,9 @@ export default {
   "preset.rename": "Rename",
   "preset.use": "Use in this story",
   "preset.unuse": "Stop using in this story",
+  "preset.takeSamplers": "Use its samplers in this story",
+  "preset.samplersTaken": "This story has the samplers of “{name}” now.",
+  "preset.notSent": "Not sent to {model}: {names}",
   "preset.held":
     "This story has no preset of its own. This one is used automatically with the model {model}. Use “New preset " +
     "from the built-in one” to replace it.",

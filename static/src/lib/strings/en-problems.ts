@@ -148,6 +148,7 @@ export default {
   "health.no_vectors": "Texts get no vectors, so only word search finds them: {error}",
   "health.erase_failed": "Deleted data is still in files. Erasing it failed {times} times. See the log.",
   "why.parameter.parameter_left_out": "“{parameter}” was left out: {words}",
+  "why.parameter.parameter_not_taken": "“{parameter}” was not sent: this server does not take it",
   "why.parameter.parameter_renamed": "“{parameter}” was sent as “{name}”: {words}",
   "why.parameter.parameter_lowered": "“{parameter}” was lowered to {value}: {words}",
   "why.template.template_unknown": "there is no template “{name}”",

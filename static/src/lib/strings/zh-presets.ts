@@ -4,7 +4,7 @@ export default {
   "notice.wasHere": "{name} 已经在这里了，内容相同。",
   "command.presets": "预设",
   "preset.text":
-    "聊天补全预设决定故事的提示词和采样参数。打开一个故事就能使用。正则脚本用于所有故事。其他预设只是保存。",
+    "聊天补全预设决定故事的提示词和采样参数。打开一个故事就能使用。正则脚本用于所有故事。其他类型的预设里的采样参数可以用于故事。模板和主题只是保存。",
   "preset.empty": "还没有预设。",
   "preset.emptyHint": "导入预设，或导入整个 SillyTavern 文件夹。",
   "preset.bring": "导入预设",
@@ -22,6 +22,9 @@ export default {
   "preset.rename": "改名",
   "preset.use": "用于这个故事",
   "preset.unuse": "不再用于这个故事",
+  "preset.takeSamplers": "在这个故事里使用它的采样参数",
+  "preset.samplersTaken": "这个故事现在使用“{name}”的采样参数。",
+  "preset.notSent": "不会发送给 {model}：{names}",
   "preset.held": "这个故事没有选择预设。这一个自动用于模型 {model}。要换掉它，请用“以内置预设新建”。",
   "preset.used": "这个故事里",
   "preset.take": "导出",

@@ -140,6 +140,7 @@ export default {
   "health.no_vectors": "文字没有向量，只能按词语搜索：{error}",
   "health.erase_failed": "文件里还有已删除的数据：清除失败 {times} 次，请查看日志",
   "why.parameter.parameter_left_out": "没有发送“{parameter}”：{words}",
+  "why.parameter.parameter_not_taken": "没有发送“{parameter}”：此服务器不支持该参数",
   "why.parameter.parameter_renamed": "“{parameter}”以“{name}”发送：{words}",
   "why.parameter.parameter_lowered": "“{parameter}”降到 {value}：{words}",
   "why.template.template_unknown": "没有模板“{name}”",
