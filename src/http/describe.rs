@@ -13,9 +13,8 @@ use super::error::ApiError;
 use super::file::{ArchiveDownload, ArchiveUpload, FileDownload, FileUpload, ImageResponse, SESSION_MEDIA_TYPE};
 use super::query::{
     CardVersionPath, CharacterIdPath, ConnectionProfileIdPath, DeviceIdPath, DocumentIdPath, DraftIdPath,
-    FragmentIdPath, JobIdPath,
-    LoreEntryUidPath, LorebookIdPath, NodeIdPath, PersonaIdPath, PluginFilePath, PluginIdPath, PresetIdPath,
-    ProviderIdPath, QueryParams, SessionIdPath, SummaryIdPath, TrashIdPath,
+    FragmentIdPath, JobIdPath, LoreEntryUidPath, LorebookIdPath, NodeIdPath, PersonaIdPath, PluginFilePath,
+    PluginIdPath, PresetIdPath, ProviderIdPath, QueryParams, SessionIdPath, SummaryIdPath, TrashIdPath,
 };
 use super::response::{ApiResponse, FileResponse, NoContent};
 use super::upload_form::UploadForm;

@@ -46,10 +46,10 @@ use query::{CharacterIdPath, PersonaIdPath, SessionIdPath};
 use route_table::{RouteEntry, route, with_group};
 use routes::lorebook_links::BindingTargetPath;
 use routes::{
-    api_docs, auth, avatars, branches, card_versions, cards, characters, connection_profiles, devices, documents, drafts,
-    embedded_plugin, exports, health, image_proxy, lorebook_links, lorebooks, messages, models, node_states, nodes,
-    parameters, personas, plugin_editor, plugins, presets, projection, prompt_preview, providers, search, session_list,
-    sessions, summaries, transcript, transfers, trash, tree, tree_edits, turns, web_page, worlds,
+    api_docs, auth, avatars, branches, card_versions, cards, characters, connection_profiles, devices, documents,
+    drafts, embedded_plugin, exports, health, image_proxy, lorebook_links, lorebooks, messages, models, node_states,
+    nodes, parameters, personas, plugin_editor, plugins, presets, projection, prompt_preview, providers, search,
+    session_list, sessions, summaries, transcript, transfers, trash, tree, tree_edits, turns, web_page, worlds,
 };
 
 const GET: Method = Method::GET;

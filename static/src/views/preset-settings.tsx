@@ -3,8 +3,10 @@ import { h, useRef, useSignal } from "../../vendor/preact.js";
 import { t, optionalText } from "../lib/i18n.ts";
 import { ownOf } from "../lib/preset.ts";
 import { compactJson } from "../lib/text.ts";
+import { session } from "../model/session-store.ts";
 import { icon } from "./common.tsx";
 import { takeFocus } from "./confirmation.tsx";
+import { NotSent } from "./not-sent.tsx";
 import type { ComponentChildren } from "../../vendor/preact.js";
 import type { PresetChange, PresetContent } from "../lib/wire.d.ts";
 import type { PresetEditing } from "../actions/preset-edit.ts";
@@ -230,6 +232,7 @@ export function Sampling({ edit, preset }: { edit: PresetEditing; preset: Preset
   return (
     <Form edit={edit} read={read} before={before} label={t("presetEdit.sampling")}>
       <p class="aside">{t("presetEdit.samplingText")}</p>
+      {session.value && <NotSent key={`${session.value.model} ${preset.updatedAt}`} id={preset.id} />}
       <div class="pair">
         {NUMBERS.map(([key, least, most, step]) => (
           <label key={key}>

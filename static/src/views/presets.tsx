@@ -1,6 +1,6 @@
 // Presets: listed by kind, searched, viewed, edited, renamed, exported, deleted and imported. Loaded when first opened.
 import { Fragment, h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { readParameters, takeSamplers } from "../actions/generation.ts";
+import { takeSamplers } from "../actions/generation.ts";
 import { clearDialogErrors } from "../actions/dialog-errors.ts";
 import {
   askForPresetScripts,
@@ -16,7 +16,6 @@ import { filePicker } from "../lib/file-picker.ts";
 import { addEnglish, ago, moment, t, optionalText } from "../lib/i18n.ts";
 import cards from "../lib/strings/en-cards.ts";
 import words from "../lib/strings/en-presets.ts";
-import generation from "../lib/strings/en-generation.ts";
 import editWords from "../lib/strings/en-preset-edit.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { session } from "../model/session-store.ts";
@@ -24,16 +23,15 @@ import { copyPreset } from "../actions/preset-edit.ts";
 import { ModelPresetNote, useModelPreset } from "./model-preset.tsx";
 import { JsonParts } from "./json.tsx";
 import { EmptyState, Modal, LoadingRows, icon, lazyView } from "./common.tsx";
-import { parameterName } from "./generation-field.tsx";
+import { NotSent } from "./not-sent.tsx";
 import { FileDropArea, NameForm } from "./list-parts.tsx";
 import { ScriptForm, SessionScripts } from "./regex-scripts.tsx";
 import { takeFocus } from "./confirmation.tsx";
-import type { Id, Preset, PresetContent, SessionParameters } from "../lib/wire.d.ts";
+import type { Id, Preset, PresetContent } from "../lib/wire.d.ts";
 
 addEnglish(words);
 addEnglish(cards);
 addEnglish(editWords);
-addEnglish(generation);
 
 const PresetEditor = lazyView(() => import("./preset-editor.tsx").then((module) => module.PresetEditor));
 
@@ -422,18 +420,5 @@ function Contents({ id, kind, close }: { id: Id; kind: string; close: () => void
       {(kind === "openai" || SAMPLER_KINDS.has(kind)) && <NotSent key={session.value?.model} id={id} />}
       {Object.keys(body).length > 0 ? <JsonParts value={body} /> : <p class="aside">{t("preset.nothing")}</p>}
     </>
-  );
-}
-
-/** Names the parameters of a preset that the model server of the open story does not take. */
-function NotSent({ id }: { id: Id }) {
-  const found = useSignal<SessionParameters | null>(null);
-  useEffect(() => void readParameters(id).then((answer) => (found.value = answer ?? null)), []);
-  const names = found.value?.notSent ?? [];
-  if (names.length === 0) return null;
-  return (
-    <p class="aside" role="status">
-      {t("preset.notSent", { model: found.value?.model ?? "", names: names.map(parameterName).join(", ") })}
-    </p>
   );
 }

@@ -9,6 +9,17 @@ async fn add_preset(play: &ApiSession, kind: &str, body: Value) -> String {
     id_of(&made)
 }
 
+/// Imports a preset file as another program wrote it. Its kind is detected.
+async fn import_preset(play: &ApiSession, kind: &str, body: &Value) -> String {
+    let form = format!(
+        "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{kind}.json\"\r\n\r\n{body}\r\n--b--\r\n"
+    );
+    let request = play.server.request("POST", "/api/presets/import");
+    let came = request.bytes(form.as_bytes(), "multipart/form-data; boundary=b").send().await.expect(201);
+    assert_eq!(came["items"][0]["kind"], kind);
+    id_of(&came["items"][0])
+}
+
 async fn change(play: &ApiSession, body: Value) -> Value {
     let path = format!("/api/sessions/{}", play.sid);
     play.server.request("PATCH", &path).json(&body).send().await.expect(200)
@@ -20,7 +31,7 @@ async fn parameters_of_chosen_preset_reach_model() {
     let play = ApiSession::start().await;
     let body = json!({"prompts": [], "temperature": 0.9, "top_k": 0, "min_p": 0.1, "dry_multiplier": 0.8,
         "dry_base": 1.75, "xtc_probability": 0, "xtc_threshold": 0.1, "logit_bias": {"9": -5}, "verbosity": "low"});
-    let preset = add_preset(&play, "openai", body).await;
+    let preset = import_preset(&play, "openai", &body).await;
     change(&play, json!({"presetId": preset})).await;
     play.run_turn("Hi.").await;
     let sent = play.server.mock().requests().pop().unwrap();
@@ -42,18 +53,23 @@ async fn parameters_of_sampler_presets_are_taken_over() {
     for (kind, body, expected) in [
         (
             "textgen",
-            json!({"temp": 1.2, "rep_pen": 1.05, "rep_pen_range": 512, "smoothing_factor": 0.3, "genamt": 321}),
+            json!({"temp": 1.2, "rep_pen": 1.05, "rep_pen_range": 512, "smoothing_factor": 0.3, "genamt": 321,
+                "mirostat_mode": 0, "typical_p": 1}),
             json!({"own_field": true, "temperature": 1.2, "repetition_penalty": 1.05, "repetition_penalty_range": 512,
                 "smoothing_factor": 0.3, "max_tokens": 321}),
         ),
-        ("kobold", json!({"temp": 0.6, "tfs": 0.9}), json!({"own_field": true, "temperature": 0.6, "tfs": 0.9})),
+        (
+            "kobold",
+            json!({"temp": 0.6, "tfs": 0.9, "rep_pen_slope": 0}),
+            json!({"own_field": true, "temperature": 0.6, "tfs": 0.9}),
+        ),
         (
             "novel",
             json!({"temperature": 1.3, "tail_free_sampling": 0.8}),
             json!({"own_field": true, "temperature": 1.3, "tfs": 0.8}),
         ),
     ] {
-        let preset = add_preset(&play, kind, body).await;
+        let preset = import_preset(&play, kind, &body).await;
         assert_eq!(change(&play, json!({"paramsFrom": preset})).await["params"], expected, "{kind}");
     }
     play.run_turn("Hi.").await;

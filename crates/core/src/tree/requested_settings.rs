@@ -30,11 +30,19 @@ pub struct RequestedSettings {
 }
 
 /// The names of the settings that an import does not apply, as in the log.
-pub const WITHHELD_SETTINGS: [&str; 11] =
-    [
-        "cards", "model", "valuesModel", "params", "preset", "profile", "scripts", "recall", "summaries", "plugins",
-        "requested",
-    ];
+pub const WITHHELD_SETTINGS: [&str; 11] = [
+    "cards",
+    "model",
+    "valuesModel",
+    "params",
+    "preset",
+    "profile",
+    "scripts",
+    "recall",
+    "summaries",
+    "plugins",
+    "requested",
+];
 
 impl RequestedSettings {
     /// Returns whether nothing is asked for.
