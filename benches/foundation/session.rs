@@ -86,6 +86,7 @@ impl Bench {
             note: None,
             summaries: SummarySettings::default(),
             values_model: None,
+            profile: None,
             plugins: vec![],
             requested: RequestedSettings::default(),
             seed: 7,
