@@ -40,7 +40,10 @@ async fn profile_roundtrip_keeps_all_fields() {
     for name in ["model", "params", "presetId", "summariesModel", "valuesModel"] {
         assert_eq!(made[name], fields[name], "{name}");
     }
-    assert_eq!((&made["name"], &app.get(&path).await), (&json!("Slow and good"), &made));
+    // Only the answer to a write names probable mistakes.
+    let mut read = made.clone();
+    read.as_object_mut().unwrap().shift_remove("problems");
+    assert_eq!((&made["name"], &app.get(&path).await), (&json!("Slow and good"), &read));
     create_profile(&app, json!({"name": "Fast"})).await;
     let listed = app.get("/api/profiles?limit=1").await;
     assert_eq!((&listed["items"][0]["name"], listed["next"].is_string()), (&json!("Fast"), true));
