@@ -21,6 +21,7 @@ mod provider;
 mod reliability;
 mod sillytavern;
 mod store_bounds;
+mod store_card_versions;
 mod store_connection_profiles;
 mod store_contract;
 mod store_documents;
