@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::AppData;
 use super::avatar_files::delete_replaced;
 use super::characters::{load, response};
-use crate::app::App;
 use crate::http::caller::Caller;
 use crate::http::error::ApiError;
 use crate::http::query::{CharacterIdPath, QueryParams};
@@ -71,7 +70,7 @@ pub async fn import(
 }
 
 /// Loads the character whose card an import replaces.
-async fn load_replaced(app: &App, caller: Caller, id: CharacterId) -> Result<CharacterCard, ApiError> {
+async fn load_replaced(app: &AppData, caller: Caller, id: CharacterId) -> Result<CharacterCard, ApiError> {
     load(app, caller, CharacterIdPath(id)).await.map_err(|error| error.detail("field", "characterId"))
 }
 
