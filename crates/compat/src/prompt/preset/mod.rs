@@ -45,7 +45,7 @@ pub use check::PresetFieldError;
 pub use edit::{ExpectedPreset, PresetPatch, PresetPatchError};
 pub use model_match::{ModelMatchRank, best_match};
 pub use read::{DEFAULT_MAIN, PresetReadError, models_of};
-pub use samplers::{SAMPLER_KINDS, parameters_of};
+pub use samplers::parameters_of;
 pub use shares::PromptShares;
 pub use substitutes::SubstituteBudget;
 pub use trace::{TraceLayout, TracePiece, rebuild, to_pieces};

@@ -11,7 +11,7 @@ use super::Preset;
 use super::setting_values::{integer, number, truth};
 
 /// The kinds of presets that have only parameters, and no prompts.
-pub const SAMPLER_KINDS: [&str; 3] = ["textgen", "kobold", "novel"];
+const SAMPLER_KINDS: [&str; 3] = ["textgen", "kobold", "novel"];
 
 /// The names of parameters in presets, beside our own. Parameters with a form of their own are not here.
 const NAMES: [(&str, &[&str]); 24] = [
@@ -76,7 +76,7 @@ pub(super) fn samplers(map: &Map<String, Value>) -> Map<String, Value> {
         samplers.extend(value.map(|value| (spec.name.to_owned(), value)));
     }
     if is_off(map, "dynatemp") || is_off(map, "dynamic_temperature") {
-        ["dynatemp_low", "dynatemp_high"].map(|name| samplers.shift_remove(name));
+        samplers.retain(|name, _| !name.starts_with("dynatemp_"));
     }
     add_bans(map, &mut samplers);
     if let Some(biases) = biases(map) {
@@ -218,7 +218,8 @@ mod tests {
     /// A file as SillyTavern saves it for text completion.
     #[test]
     fn preset_samplers_of_text_completion_are_read() {
-        let body = json!({
+        let body: Value = serde_json::from_str(
+            r#"{
             "temp": 1.1, "temperature_last": true, "top_p": 1, "top_k": 0, "top_a": 0, "tfs": 1, "epsilon_cutoff": 0,
             "eta_cutoff": 0, "typical_p": 1, "min_p": 0.05, "rep_pen": 1.05, "rep_pen_range": 2048, "rep_pen_decay": 0,
             "rep_pen_slope": 1, "no_repeat_ngram_size": 0, "penalty_alpha": 0, "num_beams": 1, "length_penalty": 1,
@@ -231,8 +232,10 @@ mod tests {
             "json_schema": {}, "banned_tokens": "\"shivers\"\n[12, 13]\nspine", "sampler_order": [6, 0, 1, 3, 4, 2, 5],
             "samplers": ["penalties", "dry", "top_k", "temperature"], "xtc_threshold": 0.1, "xtc_probability": 0.5,
             "logit_bias": [{"id": "a", "text": "Elara", "value": -5}, {"id": "b", "text": "[7]", "value": 2}],
-            "genamt": 350, "max_length": 8192, "seed": -1,
-        });
+            "genamt": 350, "max_length": 8192, "seed": -1
+        }"#,
+        )
+        .unwrap();
         let expected = json!({
             "temperature": 1.1, "temperature_last": true, "top_p": 1, "top_k": 0, "min_p": 0.05,
             "repetition_penalty": 1.05, "repetition_penalty_range": 2048, "repetition_penalty_slope": 1,
