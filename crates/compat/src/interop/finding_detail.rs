@@ -229,7 +229,7 @@ coded_messages! {
         #[error("{}", invalid_entries(*count, entries))]
         InvalidEntries { count: usize, entries: String } = "bad_entry",
         /// Entries that can never be sent.
-        #[error("{} never sent, {reason}: {entries}", count_phrase(*count, "entry is", "entries are"))]
+        #[error("{} never sent ({reason}): {entries}", count_phrase(*count, "entry is", "entries are"))]
         SilentEntries { count: usize, reason: FindingReason, entries: String } = "lore_silent",
         /// Fields of entries with values that cannot be read.
         #[error("{} cannot be read, so the default is used: {fields}", count_phrase(*count, "value", "values"))]

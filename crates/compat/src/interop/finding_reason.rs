@@ -70,17 +70,17 @@ finding_reasons! {
     /// The file lies beside the folder that is imported.
     OutsideOfFolder "outside_of_folder" "outside of the imported folder",
     /// A lorebook entry without keys.
-    NoKeys "no_keys" "without keys, and neither constant nor vectorized",
+    NoKeys "no_keys" "no keys, and neither constant nor vectorized",
     /// A lorebook entry that waits for secondary keys.
-    NoSecondaryKeys "no_secondary_keys" "its secondary keys are blank",
+    NoSecondaryKeys "no_secondary_keys" "blank secondary keys",
     /// A lorebook entry of chance.
-    ZeroProbability "zero_probability" "its probability is 0",
+    ZeroProbability "zero_probability" "a probability of 0",
     /// A lorebook entry that waits for recursion.
-    RecursionOnly "recursion_only" "it waits for recursion and is excluded from it",
+    RecursionOnly "recursion_only" "waiting for recursion and excluded from it",
     /// A lorebook entry without a place.
-    NoPosition "no_position" "its position is unknown",
+    NoPosition "no_position" "an unknown position",
     /// A lorebook entry for an outlet.
-    NoOutlet "no_outlet" "it is for an outlet and names none",
+    NoOutlet "no_outlet" "for an outlet without a name",
     /// The file has no bytes.
     EmptyFile "empty_file" "the file is empty: export it again in the program that it comes from",
     /// The pictures of a character's moods.

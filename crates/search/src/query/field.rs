@@ -7,6 +7,7 @@ use super::lexeme_text::LexemeText;
 use super::time::{self, LocalNow};
 use super::{QueryCondition, QueryExpr, SearchTerms, TreeLocation};
 use crate::analyzer;
+use clotho_core::letters::usual_form;
 use clotho_core::tree::Role;
 
 /// How many sessions or characters one name may match.
@@ -84,10 +85,11 @@ impl SearchField {
                 return Ok(Some(QueryExpr::Tree(at, TreeLocation::In(place))));
             }
             Self::Before | Self::After | Self::On => {
+                let usual: String = text.chars().map(usual_form).collect();
                 let span = match self {
-                    Self::Before => time::before(text, today),
-                    Self::After => time::after(text, today),
-                    _ => time::within(text, today),
+                    Self::Before => time::before(&usual, today),
+                    Self::After => time::after(&usual, today),
+                    _ => time::within(&usual, today),
                 };
                 QueryCondition::Time(span.ok_or_else(|| QueryError::NoTime { at: value.at, time: text.to_owned() })?)
             }

@@ -58,6 +58,7 @@ fn query_words_and_phrases_are_parsed() {
     check("fog -\"red lan", "(fog≈fog -red+lan)");
     check("fog \"", "fog≈fog");
     check("café don't", "(cafe≈cafe don+t)");
+    check("٢٠ २० ２０ Hawaiʻi", "(20 20 20 hawai+i)");
 }
 
 #[test]
@@ -148,6 +149,8 @@ fn query_fields_are_parsed() {
     assert_eq!((asks.as_slice(), format_expr(&query.expr).as_str()), (&spots[..], "fog≈fog"));
     assert_eq!(parse_and_format("(in:off-trunk)"), "everything");
     let QueryExpr::Condition(QueryCondition::Time(span)) = parse("on:2001-09-09").expr else { panic!() };
+    let QueryExpr::Condition(QueryCondition::Time(same)) = parse("on:٢٠٠١-٠٩-٠٩").expr else { panic!() };
+    assert_eq!(same, span, "digits of any script");
     assert_eq!(span.until.unwrap() - span.from.unwrap(), 86_400_000);
 }
 
