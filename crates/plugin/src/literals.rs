@@ -1,5 +1,5 @@
-//! Checks of literals in scripts. They find calls of `ctx` with a wrong number of arguments, unknown settings, texts
-//! compared with numbers, and invalid dice. They also find slots and paths that the manifest does not request, and writes to computed values.
+//! Checks of literals in scripts. They find calls of `ctx` with a wrong number of arguments, unknown settings and
+//! invalid dice. They also find slots and paths that the manifest does not request, and writes to computed values.
 
 use rhai::{AST, ASTNode, Expr, FnCallExpr, Position};
 
@@ -26,9 +26,6 @@ pub(super) fn literal_warnings(ast: &AST, manifest: &Manifest, schema: Option<&S
     let check = LiteralCheck { manifest, schema, own };
     let mut found = Vec::new();
     ast.walk(&mut |nodes: &[ASTNode<'_>]| {
-        if let Some(ASTNode::Expr(Expr::FnCall(call, at))) = nodes.last() {
-            found.extend(text_compared_with_number(call).map(|detail| (*at, detail)));
-        }
         if let Some(ASTNode::Expr(Expr::Dot(parts, ..))) = nodes.last()
             && is_ctx(&parts.lhs)
         {
@@ -40,29 +37,6 @@ pub(super) fn literal_warnings(ast: &AST, manifest: &Manifest, schema: Option<&S
         true
     });
     found
-}
-
-/// The operators that compare. Values of different kinds are never equal, and neither is larger.
-const COMPARISONS: [&str; 6] = [">", ">=", "<", "<=", "==", "!="];
-/// The properties of `ctx` that are texts.
-const TEXTS: [&str; 2] = ["text", "args"];
-
-/// Returns a warning if a text of `ctx` is compared with a number, which is always false.
-fn text_compared_with_number(call: &FnCallExpr) -> Option<ScriptErrorDetail> {
-    let [left, right] = call.args.as_slice() else { return None };
-    if !COMPARISONS.contains(&call.name.as_str()) {
-        return None;
-    }
-    let is_number = |one: &Expr| matches!(one, Expr::IntegerConstant(..) | Expr::FloatConstant(..));
-    let text = |one: &Expr| match one {
-        Expr::Dot(parts, ..) if is_ctx(&parts.lhs) => match &parts.rhs {
-            Expr::Property(name, _) if TEXTS.contains(&name.2.as_str()) => Some(format!("ctx.{}", name.2)),
-            _ => None,
-        },
-        _ => None,
-    };
-    let name = if is_number(right) { text(left)? } else { text(right).filter(|_| is_number(left))? };
-    Some(ScriptErrorDetail::TextComparedWithNumber { name })
 }
 
 /// Returns the setting accessed after `ctx.`, as `config.name` or `config["name"]`.

@@ -89,9 +89,6 @@ coded_messages! {
         /// A dice expression is invalid.
         #[error("ctx.roll: {error}")]
         InvalidDice { error: String } = "invalid_dice",
-        /// A text is compared with a number.
-        #[error("{name} is a text and never compares with a number: use parse_int({name}) or a text in quotes")]
-        TextComparedWithNumber { name: String } = "text_compared",
         /// The manifest does not have a setting.
         #[error("the manifest has no [config.{name}]{hint}")]
         UnknownSetting { name: String, hint: NameHint } = "unknown_setting",

@@ -34,7 +34,6 @@ export default {
   "fault.unknown_setting": "the manifest has no [config.{name}]{hint}",
   "fault.unknown_slot": "ctx.inject: there is no slot “{slot}”{hint}. There are {slots}",
   "fault.unknown_path": "the schema has no “{path}”{hint}",
-  "fault.text_compared": "{name} is a text and never compares with a number. Use parse_int({name}) or a text in quotes",
   "fault.computed_path": "“{path}” is computed. Change the values that it is computed from",
   "fault.path_not_readable":
     "“{path}” is outside of the plugin’s own values. Reading it needs “{permission}” in the manifest’s " +

@@ -30,7 +30,6 @@ export default {
   "fault.unknown_setting": "清单里没有 [config.{name}]{hint}",
   "fault.unknown_slot": "ctx.inject：没有位置“{slot}”{hint}。可用的有 {slots}",
   "fault.unknown_path": "schema 里没有“{path}”{hint}",
-  "fault.text_compared": "{name} 是文字，和数字比较永远不成立：请用 parse_int({name})，或把数字写在引号里",
   "fault.computed_path": "“{path}”是算出来的：请修改它所依据的值",
   "fault.path_not_readable": "“{path}”不在插件自己的值里。读取它需要在清单 [permissions] 的 request 里写“{permission}”",
   "fault.path_not_writable": "“{path}”不在插件自己的值里。写入它需要在清单 [permissions] 的 request 里写“{permission}”",
