@@ -71,33 +71,24 @@ pub enum FinishReason {
     Length,
     /// The provider withheld content, with its name for the reason.
     ContentFilter(String),
+    /// Something other than the model stopped the reply, with the provider's name for it. It is truncated.
+    Aborted(String),
     /// The model wants tools to be called before it continues.
     ToolCalls,
-    /// Another reason, with the provider's name for it.
+    /// Another reason, with the provider's name for it. The reply can be truncated.
     Other(String),
     /// The provider ended the reply without a reason, and nothing else shows a normal end. It can be truncated.
     Unstated,
 }
 
 impl FinishReason {
-    /// Parses the names that vendors use.
-    pub(super) fn parse(reason: &str) -> Self {
-        match reason.to_ascii_lowercase().as_str() {
-            "stop" | "end_turn" | "stop_sequence" | "eos" | "word" => Self::Stop,
-            "length" | "max_tokens" | "limit" | "model_context_window_exceeded" => Self::Length,
-            "content_filter" | "safety" | "recitation" | "prohibited_content" | "blocklist" | "spii" | "refusal"
-            | "sensitive" => Self::ContentFilter(reason.to_owned()),
-            "tool_calls" | "tool_use" | "function_call" => Self::ToolCalls,
-            _ => Self::Other(reason.to_owned()),
-        }
-    }
-
     /// Returns OpenAI's name for the reason, or the provider's own.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Stop => "stop",
             Self::Length => "length",
             Self::ContentFilter(_) => "content_filter",
+            Self::Aborted(_) => "abort",
             Self::ToolCalls => "tool_calls",
             Self::Other(reason) => reason,
             Self::Unstated => "unknown",

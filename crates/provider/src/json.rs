@@ -30,7 +30,14 @@ pub(super) fn parse_chunk(json: &str) -> Result<(Value, bool), JsonResponseError
     }
 }
 
+/// Parses several objects that follow each other, as a list. Returns `None` if it is anything else.
+pub(super) fn parse_sequence(json: &str) -> Option<Value> {
+    let values: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(json).into_iter().collect();
+    values.ok().filter(|values| values.len() > 1 && values.iter().all(Value::is_object)).map(Value::from)
+}
+
 fn parse_within(json: &str, bounds: JsonBounds) -> Result<Value, JsonResponseError> {
+    let json = json.trim_start_matches('\u{feff}');
     json_scan::check_bounds(json, bounds)?;
     let parsed = serde_json::from_str(json);
     Ok(parsed.or_else(|error| serde_json::from_str(&repair_escapes(json, |_| None)).map_err(|_| error))?)
@@ -119,6 +126,11 @@ pub(super) fn count(value: &Value) -> Option<u64> {
 /// Returns the first number of tokens at one of `paths`.
 pub(super) fn count_at(value: &Value, paths: &[&str]) -> Option<u64> {
     paths.iter().find_map(|path| count(value.pointer(path)?))
+}
+
+/// Returns the letters and digits of a name in lower case. Vendors spell one name in many ways.
+pub(super) fn squash(text: &str) -> String {
+    text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// Returns a text with U+0000 replaced by U+FFFD.

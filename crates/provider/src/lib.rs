@@ -38,6 +38,7 @@ mod error_detail;
 mod error_report;
 mod error_text;
 mod failure;
+mod finish_reason;
 mod frame;
 mod http;
 mod jinja;

@@ -135,6 +135,14 @@ const toolsOf = (node: ChatNode) => (node.status === "error" ? TOOLS.slice(1) : 
 
 // Text of the message
 
+/** Returns what the reader is told of a reply that may lack its end. */
+function cutText(reason: string | null | undefined) {
+  if (!reason) return t("message.cutUnknown");
+  if (reason === "length" || reason === "cancelled") return t("message.cut");
+  if (reason === "content_filter") return t("message.cutFiltered");
+  return reason === "abort" ? t("message.cutAborted") : t("message.cutReason", { reason });
+}
+
 export function Body({ node }: { node: ChatNode }) {
   if (node.status === "generating") return <LiveBody key={node.id} node={node} />;
   return (
@@ -143,7 +151,7 @@ export function Body({ node }: { node: ChatNode }) {
       <MessageText node={node} />
       {node.status === "error" && <Failure node={node} />}
       {node.metadata?.isTruncated && node.status === "complete" && (
-        <p class="aside">{t(node.metadata.finishReason ? "message.cut" : "message.cutUnknown")}</p>
+        <p class="aside">{cutText(node.metadata.finishReason)}</p>
       )}
       {visibleNotes(node.notes ?? []).map((note, i) => (
         <p key={i} class="aside note" title={note.plugin}>

@@ -87,6 +87,8 @@ async fn finish_reason_is_reported() {
         ("length", FinishReason::Length),
         ("content_filter", FinishReason::ContentFilter("content_filter".into())),
         ("tool_calls", FinishReason::ToolCalls),
+        ("abort", FinishReason::Aborted("abort".into())),
+        ("CANCELLED", FinishReason::Aborted("CANCELLED".into())),
         ("bored", FinishReason::Other("bored".into())),
     ] {
         let (_mock, client) = start_with_replies([Reply::ok(["a"]).finish_reason(reason)]).await;

@@ -5,11 +5,12 @@
 //! They are signed or encrypted, and go back unchanged with the results of tools.
 
 use crate::{
-    Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
+    Endpoint, Frame, ModelInfo, ProviderFailure, Request, ToolCall, ToolRound, Usage,
     alternation::{self, AlternatingPrompt, AlternatingTurnPart, alternate},
     dialect::{ChunkReader, ChunkStatus, ProviderDialect},
     error_report,
     error_text::ErrorScrubber,
+    finish_reason,
     json::{count_at, parse_object, strip_nul, text},
     models,
     parameter_names::ParameterDialect,
@@ -295,7 +296,7 @@ impl ChunkReader for AnthropicReader {
             "content_block_delta" => self.read_delta(chunk, frames),
             "message_delta" => {
                 self.read_usage(chunk, frames);
-                status.finished = self.read_stop_reason(chunk.get("delta"), scrub, frames);
+                status.finished = self.read_stop_reason(chunk.get("delta"), scrub, frames)?;
             }
             "message_stop" => status.done = true,
             "content_block_stop" | "ping" => {}
@@ -305,7 +306,7 @@ impl ChunkReader for AnthropicReader {
                     self.read_block(&json!({"index": nth}), Some(block), frames);
                 }
                 self.read_usage(chunk, frames);
-                status.finished = self.read_stop_reason(Some(chunk), scrub, frames);
+                status.finished = self.read_stop_reason(Some(chunk), scrub, frames)?;
                 status.done = true;
             }
             _ => match error_report::error_of(chunk) {
@@ -444,14 +445,17 @@ impl AnthropicReader {
         frames.push(Frame::Usage(self.usage));
     }
 
-    fn read_stop_reason(&mut self, holder: Option<&Value>, scrub: &ErrorScrubber, frames: &mut Vec<Frame>) -> bool {
-        let Some(reason) = holder.and_then(|holder| text(holder, "stop_reason")) else { return false };
+    fn read_stop_reason(
+        &mut self,
+        holder: Option<&Value>,
+        scrub: &ErrorScrubber,
+        frames: &mut Vec<Frame>,
+    ) -> Result<bool, ProviderFailure> {
+        let reason = holder.and_then(|holder| text(holder, "stop_reason")).unwrap_or_default();
+        let Some(reason) = finish_reason::read(reason, scrub)? else { return Ok(false) };
         self.flush(frames);
-        frames.push(Frame::Finish(match FinishReason::parse(reason) {
-            FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
-            known => known,
-        }));
-        true
+        frames.push(Frame::Finish(reason));
+        Ok(true)
     }
 }
 
@@ -466,7 +470,7 @@ fn index(chunk: &Value) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{RequestMessage, RequestRole, ToolCall};
+    use crate::{FinishReason, RequestMessage, RequestRole, ToolCall};
 
     fn request(params: Value, stable: usize, messages: &[(RequestRole, &str)]) -> Request {
         let message = |(role, content): &(RequestRole, &str)| RequestMessage {

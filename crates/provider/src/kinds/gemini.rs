@@ -10,6 +10,7 @@ use crate::{
     dialect::{ChunkReader, ChunkStatus, ProviderDialect},
     error_report,
     error_text::ErrorScrubber,
+    finish_reason,
     json::{count_at, first_present, parse, parse_object, strip_nul, text},
     models,
     parameter_names::ParameterDialect,
@@ -285,7 +286,7 @@ impl ChunkReader for GeminiReader {
         let reason = candidate.and_then(|candidate| text(candidate, "finishReason"));
         let finish = match (blocked, reason) {
             (Some(reason), _) => Some(FinishReason::ContentFilter(scrub.clean(&format!("the prompt ({reason})")))),
-            (None, Some(reason)) => Some(self.finish(reason, scrub)),
+            (None, Some(reason)) => self.finish(reason, scrub)?,
             (None, None) => None,
         };
         status.finished = finish.is_some();
@@ -321,16 +322,11 @@ impl GeminiReader {
         }
     }
 
-    fn finish(&self, reason: &str, scrub: &ErrorScrubber) -> FinishReason {
-        match reason {
-            "STOP" if self.has_calls => FinishReason::ToolCalls,
-            "STOP" => FinishReason::Stop,
-            "MAX_TOKENS" => FinishReason::Length,
-            "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
-                FinishReason::ContentFilter(reason.to_owned())
-            }
-            other => FinishReason::Other(scrub.clean(other)),
-        }
+    fn finish(&self, reason: &str, scrub: &ErrorScrubber) -> Result<Option<FinishReason>, ProviderFailure> {
+        Ok(match finish_reason::read(reason, scrub)? {
+            Some(FinishReason::Stop) if self.has_calls => Some(FinishReason::ToolCalls),
+            known => known,
+        })
     }
 }
 

@@ -4,10 +4,11 @@
 //! a stream without a finish reason.
 
 use crate::{
-    Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request,
+    Endpoint, Frame, ModelInfo, ProviderFailure, Request,
     dialect::{ChunkReader, ChunkStatus, ProviderDialect},
     error_report,
     error_text::ErrorScrubber,
+    finish_reason,
     json::{count_at, strip_nul, text},
     parameter_names::ParameterDialect,
     params,
@@ -160,9 +161,10 @@ impl ChunkReader for KoboldCppReader {
         self.has_begun |= words.is_some();
         self.sends_finish_reason |= chunk.get("finish_reason").is_some();
         frames.extend(words.filter(|words| !words.is_empty()).map(|words| Frame::Text(strip_nul(words))));
-        let reason = text(chunk, "finish_reason").filter(|reason| *reason != "null");
-        frames.extend(reason.map(|reason| Frame::Finish(finish(reason, scrub))));
-        Ok(ChunkStatus { recognised: words.is_some(), finished: reason.is_some(), done: false })
+        let reason = finish_reason::read(text(chunk, "finish_reason").unwrap_or_default(), scrub)?;
+        let finished = reason.is_some();
+        frames.extend(reason.map(Frame::Finish));
+        Ok(ChunkStatus { recognised: words.is_some(), finished, done: false })
     }
 
     fn may_end_without_finish(&self) -> bool {
@@ -170,17 +172,10 @@ impl ChunkReader for KoboldCppReader {
     }
 }
 
-fn finish(reason: &str, scrub: &ErrorScrubber) -> FinishReason {
-    match FinishReason::parse(reason) {
-        FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
-        known => known,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{RequestMessage, RequestRole};
+    use crate::{FinishReason, RequestMessage, RequestRole};
 
     #[test]
     fn koboldcpp_body_matches_wire_format() {

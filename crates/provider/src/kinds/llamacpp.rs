@@ -8,6 +8,7 @@ use crate::{
     dialect::{ChunkReader, ChunkStatus, ProviderDialect},
     error_report,
     error_text::ErrorScrubber,
+    finish_reason,
     json::{count_at, strip_nul, text},
     models,
     parameter_names::ParameterDialect,
@@ -127,7 +128,7 @@ impl ChunkReader for LlamaCppReader {
         frames.extend(text(chunk, "model").and_then(|model| self.model.update(model, scrub)));
         frames.extend(text(chunk, "content").map(|words| Frame::Text(strip_nul(words))));
         if is_over {
-            frames.extend(finish(chunk, scrub).map(Frame::Finish));
+            frames.extend(finish(chunk, scrub)?.map(Frame::Finish));
             frames.extend(usage(chunk).map(Frame::Usage));
         }
         let recognised = is_over || chunk.get("content").is_some_and(Value::is_string);
@@ -136,17 +137,13 @@ impl ChunkReader for LlamaCppReader {
 }
 
 /// Newer servers send a word, older ones a flag for each reason.
-fn finish(chunk: &Value, scrub: &ErrorScrubber) -> Option<FinishReason> {
+fn finish(chunk: &Value, scrub: &ErrorScrubber) -> Result<Option<FinishReason>, ProviderFailure> {
     let is = |name: &str| chunk.get(name) == Some(&Value::Bool(true));
-    match text(chunk, "stop_type").filter(|reason| *reason != "none") {
-        Some(reason) => Some(match FinishReason::parse(reason) {
-            FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
-            known => known,
-        }),
+    Ok(match finish_reason::read(text(chunk, "stop_type").unwrap_or_default(), scrub)? {
         None if is("stopped_limit") => Some(FinishReason::Length),
         None if is("stopped_eos") || is("stopped_word") => Some(FinishReason::Stop),
-        None => None,
-    }
+        known => known,
+    })
 }
 
 fn usage(chunk: &Value) -> Option<Usage> {

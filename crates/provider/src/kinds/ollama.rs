@@ -8,6 +8,7 @@ use crate::{
     dialect::{ChunkReader, ChunkStatus, Framing, ProviderDialect},
     error_report,
     error_text::ErrorScrubber,
+    finish_reason,
     json::{count_at, parse_object, strip_nul, text},
     parameter_names::ParameterDialect,
     params,
@@ -151,7 +152,7 @@ impl ChunkReader for OllamaReader {
         if is_over {
             let has_calls = self.tool_calls > 0;
             self.flush(frames);
-            frames.extend(text(chunk, "done_reason").map(|reason| Frame::Finish(finish(reason, has_calls, scrub))));
+            frames.extend(finish(chunk, has_calls, scrub)?.map(Frame::Finish));
             frames.extend(usage(chunk).map(Frame::Usage));
         }
         Ok(ChunkStatus { recognised: message.is_some() || is_over, finished: is_over, done: is_over })
@@ -180,12 +181,11 @@ impl OllamaReader {
     }
 }
 
-fn finish(reason: &str, has_calls: bool, scrub: &ErrorScrubber) -> FinishReason {
-    match FinishReason::parse(reason) {
-        FinishReason::Stop if has_calls => FinishReason::ToolCalls,
-        FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
+fn finish(chunk: &Value, has_calls: bool, scrub: &ErrorScrubber) -> Result<Option<FinishReason>, ProviderFailure> {
+    Ok(match finish_reason::read(text(chunk, "done_reason").unwrap_or_default(), scrub)? {
+        Some(FinishReason::Stop) if has_calls => Some(FinishReason::ToolCalls),
         known => known,
-    }
+    })
 }
 
 /// Reads the usage. The server does not count a prompt that is entirely in its cache.

@@ -55,6 +55,9 @@ export default {
   "message.tools": "Message actions",
   "message.thinking": "Reasoning",
   "message.cut": "Stopped before the end.",
+  "message.cutFiltered": "The model server held back the rest.",
+  "message.cutAborted": "The model server stopped this reply before its end.",
+  "message.cutReason": "The model server stopped here and gave as the reason: {reason}. The end may be missing.",
   "message.cutUnknown": "The model server did not say why it stopped here. The end may be missing.",
   "message.leftOut": "Excluded from the prompt.",
   "message.muted": "Its state changes are ignored.",
@@ -77,6 +80,8 @@ export default {
   "failure.context_too_short": "The prompt is longer than the model’s context.",
   "failureHint.context_too_short":
     "Set the context length of this model server in the settings, or choose a model with a longer context.",
+  "failure.provider_no_credit": "Your account at the model server has no credit left.",
+  "failureHint.provider_no_credit": "Check the credit and the limits of your account, or choose another model.",
   "failure.provider_rate_limited": "The model server’s rate limit is reached.",
   "failureHint.provider_rate_limited": "Wait a little and try again.",
   "failure.provider_failed": "The model server failed.",

@@ -208,9 +208,19 @@ impl ReplyMachine {
         }
     }
 
-    /// Returns whether the text may lack its end, as far as the server said why it stopped.
+    /// Returns whether the text may lack its end, as far as the server said why it stopped. It may after a reason that
+    /// nobody knows.
     fn is_cut(&self) -> bool {
-        matches!(self.finish, Some(FinishReason::Length | FinishReason::ContentFilter(_) | FinishReason::Unstated))
+        match &self.finish {
+            None | Some(FinishReason::Stop | FinishReason::ToolCalls) => false,
+            Some(
+                FinishReason::Length
+                | FinishReason::ContentFilter(_)
+                | FinishReason::Aborted(_)
+                | FinishReason::Other(_)
+                | FinishReason::Unstated,
+            ) => true,
+        }
     }
 
     /// Returns the fault of a reply that ended normally without text.
@@ -225,7 +235,7 @@ impl ReplyMachine {
                 let hint = "raise `max_tokens` or `reply_tokens`: the reasoning took all of it";
                 ReplyFault::new(&ReplyFailure::EmptyReplyEnded { words: "length".to_owned() }, hint)
             }
-            Some(FinishReason::Other(words)) if !has_calls => {
+            Some(FinishReason::Other(words) | FinishReason::Aborted(words)) if !has_calls => {
                 let hint = "try again, or choose another model";
                 ReplyFault::new(&ReplyFailure::EmptyReplyEnded { words: words.clone() }, hint)
             }

@@ -222,11 +222,26 @@ fn machine_unstated_end_counts_as_truncated() {
     assert_eq!(stored_facts(&machine)["isTruncated"], false);
 }
 
+/// A reply that was stopped, or ended for a reason that nobody knows, may lack its end, and tells the reason.
+#[test]
+fn machine_aborted_and_unknown_ends_count_as_truncated() {
+    for (finish, reason) in
+        [(FinishReason::Aborted("CANCELED".into()), "abort"), (FinishReason::Other("repetition".into()), "repetition")]
+    {
+        let events = vec![text_event("Half"), ReplyEvent::Frame(Frame::Finish(finish)), ReplyEvent::Ended];
+        let (machine, _) = run_events(events);
+        assert_eq!((machine.status(), machine.runs_rules()), (Status::Complete, true), "{reason}");
+        let facts = stored_facts(&machine);
+        assert_eq!((&facts["isTruncated"], &facts["finishReason"]), (&json!(true), &json!(reason)));
+    }
+}
+
 /// A reply without text has the server's reason in its message.
 #[test]
 fn machine_empty_reply_names_finish_reason() {
     for (finish, expected) in [
         (FinishReason::Other("MALFORMED_FUNCTION_CALL".into()), "MALFORMED_FUNCTION_CALL"),
+        (FinishReason::Aborted("abort".into()), "abort"),
         (FinishReason::Length, "length"),
     ] {
         let (machine, _) = run_events(vec![ReplyEvent::Frame(Frame::Finish(finish)), ReplyEvent::Ended]);

@@ -6,6 +6,7 @@ use crate::{
     dialect::{ChunkReader, ChunkStatus},
     error_report,
     error_text::ErrorScrubber,
+    finish_reason,
     json::{count_at, first_present, strip_nul, text},
     stream_state::ModelNameTracker,
     tool_call_assembler::{ToolCallAssembler, ToolCallPiece, index_of},
@@ -45,20 +46,17 @@ impl ChunkReader for OpenAiReader {
         if let Some(error) = error_report::error_of(chunk).or_else(|| choice.and_then(error_report::error_of)) {
             return Err(error_report::failure_of(error, scrub));
         }
-        if let Some(words) = chunk.pointer("/x_groq/error").and_then(Value::as_str) {
-            return Err(ProviderFailure::Failed { status: None, words: scrub.clean(words), retry_after: None });
+        if let Some(error) = chunk.pointer("/x_groq/error").filter(|error| error.is_string()) {
+            return Err(error_report::failure_of(error, scrub));
         }
-        let reason = choice.and_then(|choice| text(choice, "finish_reason")).filter(|reason| *reason != "null");
-        let end = choice.zip(reason);
-        if let Some((choice, reason)) = end {
-            if reason.eq_ignore_ascii_case("error") {
-                return Err(ProviderFailure::Failed { status: None, words: scrub.clean(""), retry_after: None });
-            }
+        let end = choice.map(|choice| finish(choice, scrub)).transpose()?.flatten();
+        let finished = end.is_some();
+        if finished {
             self.flush(frames);
-            frames.push(Frame::Finish(finish(choice, reason, scrub)));
         }
+        frames.extend(end.map(Frame::Finish));
         frames.extend(self.read_usage(chunk, choice).map(Frame::Usage));
-        Ok(ChunkStatus { recognised, finished: end.is_some(), done: false })
+        Ok(ChunkStatus { recognised, finished, done: false })
     }
 
     fn flush(&mut self, frames: &mut Vec<Frame>) {
@@ -163,18 +161,18 @@ fn read_part(part: &Value, spoken: &mut String, thought: &mut String) {
     }
 }
 
-/// Returns the finish reason. An unknown reason is bounded like all texts of a provider. For a content
-/// filter, the name that the model's own server used is added; aggregators send it.
-fn finish(choice: &Value, reason: &str, scrub: &ErrorScrubber) -> FinishReason {
-    match FinishReason::parse(reason) {
-        FinishReason::ContentFilter(reason) => {
+/// Returns the finish reason. For a content filter, the name that the model's own server used is added; aggregators send
+/// it.
+fn finish(choice: &Value, scrub: &ErrorScrubber) -> Result<Option<FinishReason>, ProviderFailure> {
+    let Some(reason) = text(choice, "finish_reason") else { return Ok(None) };
+    Ok(match finish_reason::read(reason, scrub)? {
+        Some(FinishReason::ContentFilter(reason)) => {
             let native = text(choice, "native_finish_reason").filter(|native| !native.eq_ignore_ascii_case(&reason));
             let words = native.map_or(reason.clone(), |native| format!("{reason}, {native}"));
-            FinishReason::ContentFilter(scrub.clean(&words))
+            Some(FinishReason::ContentFilter(scrub.clean(&words)))
         }
-        FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
         known => known,
-    }
+    })
 }
 
 fn usage(usage: &Value) -> Option<Usage> {
@@ -350,7 +348,8 @@ mod tests {
             ("content_filter", FinishReason::ContentFilter("content_filter".into())),
             ("SAFETY", FinishReason::ContentFilter("SAFETY".into())),
             ("tool_calls", FinishReason::ToolCalls),
-            ("insufficient_system_resource", FinishReason::Other("insufficient_system_resource".into())),
+            ("abort", FinishReason::Aborted("abort".into())),
+            ("repetition", FinishReason::Other("repetition".into())),
         ] {
             let chunk = json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]});
             assert_eq!(read_chunk(&chunk.to_string()).0, [Frame::Finish(expected)]);
@@ -365,7 +364,8 @@ mod tests {
             (r#"{"error":{"message":"w"}}"#, failed(None)),
             (r#"{"error":"w"}"#, failed(None)),
             (r#"{"error":{"message":"w","code":502}}"#, failed(Some(502))),
-            (r#"{"error":{"message":"w","code":"server_error"}}"#, failed(None)),
+            (r#"{"error":{"message":"w","code":"server_error"}}"#, failed(Some(500))),
+            (r#"{"x_groq":{"error":"w"},"choices":[]}"#, failed(None)),
             (r#"{"error":{"message":"w","code":1301}}"#, failed(None)),
             (
                 r#"{"object":"error","message":"w","code":400}"#,
