@@ -99,7 +99,8 @@ pub fn sse(bytes: &[u8]) {
     let heard = |pieces: &[&[u8]]| -> (Vec<SseEvent>, Result<Option<SseEvent>, LineTooLong>) {
         let (mut parser, mut events) = (SseParser::new(1_000), Vec::new());
         let fed = pieces.iter().try_for_each(|piece| parser.feed(piece, &mut events));
-        (events, fed.and_then(|()| parser.finish()))
+        let end = fed.and_then(|()| parser.finish(&mut events));
+        (events, end)
     };
     let (at, whole) = (usize::from(*cut).min(stream.len()), heard(&[stream]));
     let (first, second) = stream.split_at(at);

@@ -12,6 +12,7 @@ use super::{
     sse::{LineTooLong, SseEvent, SseParser},
     stream_end::StreamEnd,
     surrogates::{self, SurrogateJoiner},
+    utf16_body::BodyConverter,
 };
 use serde_json::Value;
 
@@ -21,7 +22,7 @@ const MIN_EVENT_BYTES: usize = 1 << 20;
 /// Bytes kept from the start of a response, to quote in an error.
 const HEAD_BYTES: usize = 2048;
 
-/// Names of events that only keep the connection alive.
+/// Names of events, and data, that only keep the connection alive.
 const PING_EVENTS: [&str; 4] = ["ping", "heartbeat", "keepalive", "keep-alive"];
 
 /// Decodes one response.
@@ -35,7 +36,10 @@ pub(super) struct ReplyDecoder {
     /// Whether there was anything but comments, empty events and events of other matters.
     has_data: bool,
     framing: Framing,
+    converter: BodyConverter,
     shape: ReplyBodyShape,
+    /// Whether the first line of a body of lines is a whole reply, unless others follow.
+    may_be_single: bool,
     reader: Box<dyn ChunkReader>,
     /// The combined status of all chunks.
     status: ChunkStatus,
@@ -48,11 +52,13 @@ pub(super) struct ReplyDecoder {
     head: Vec<u8>,
 }
 
-/// The layout of the body, detected by its first byte. The content types of servers are not reliable.
+/// The layout of the body, detected by its beginning. The content types of servers are not reliable.
 #[derive(Debug)]
 enum ReplyBodyShape {
     Unknown,
     Stream(SseParser),
+    /// The beginning of a JSON object. If its first line is one, the body consists of lines.
+    FirstLine(Vec<u8>),
     Lines(json_lines::JsonLinesParser),
     Whole(Vec<u8>),
     Closed,
@@ -67,7 +73,9 @@ impl ReplyDecoder {
             read: 0,
             has_data: false,
             framing,
+            converter: BodyConverter::default(),
             shape: ReplyBodyShape::Unknown,
+            may_be_single: false,
             reader,
             status: ChunkStatus::default(),
             end: StreamEnd::default(),
@@ -105,10 +113,9 @@ impl ReplyDecoder {
     /// # Errors
     /// Returns the failure that ends the reply. The frames before it are in `frames`.
     pub(super) fn feed(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
-        let room = HEAD_BYTES.saturating_sub(self.head.len());
-        self.head.extend(bytes.iter().take(room));
         let before = frames.len();
-        let fed = self.feed_body(bytes, frames);
+        let text = self.converter.feed(bytes);
+        let fed = self.feed_body(&text, frames);
         if frames.len() == before && fed.is_ok() {
             frames.push(Frame::KeepAlive);
         }
@@ -116,17 +123,17 @@ impl ReplyDecoder {
     }
 
     fn feed_body(&mut self, bytes: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
-        let event_limit = self.limit.saturating_mul(2).max(MIN_EVENT_BYTES);
+        let room = HEAD_BYTES.saturating_sub(self.head.len());
+        self.head.extend(bytes.iter().take(room));
+        let event_limit = self.event_limit();
         let mut bytes = bytes;
         if matches!(self.shape, ReplyBodyShape::Unknown) {
             bytes = skip_bom_and_whitespace(bytes);
-            self.shape = match (bytes.first(), self.framing) {
-                (None, _) => return Ok(()),
-                (Some(b'{'), Framing::JsonLines) => {
-                    ReplyBodyShape::Lines(json_lines::JsonLinesParser::new(event_limit))
-                }
-                (Some(b'{' | b'[' | b'<'), _) => ReplyBodyShape::Whole(Vec::new()),
-                (Some(_), _) => ReplyBodyShape::Stream(SseParser::new(event_limit)),
+            self.shape = match bytes.first() {
+                None => return Ok(()),
+                Some(b'{') => ReplyBodyShape::FirstLine(Vec::new()),
+                Some(b'[' | b'<') => ReplyBodyShape::Whole(Vec::new()),
+                Some(_) => ReplyBodyShape::Stream(SseParser::new(event_limit)),
             };
         }
         match &mut self.shape {
@@ -139,18 +146,51 @@ impl ReplyDecoder {
             ReplyBodyShape::Lines(parser) => {
                 let mut lines = Vec::new();
                 let fed = parser.feed(bytes, &mut lines);
-                lines.into_iter().try_for_each(|line| self.decode_data(&line, frames))?;
+                lines.into_iter().try_for_each(|line| self.decode_line(&line, frames))?;
                 fed.map_err(|error| self.too_long(error))
             }
-            ReplyBodyShape::Whole(body) if body.len().saturating_add(bytes.len()) > event_limit => {
+            ReplyBodyShape::FirstLine(body) | ReplyBodyShape::Whole(body)
+                if body.len().saturating_add(bytes.len()) > event_limit =>
+            {
                 Err(ProviderFailure::TooLarge { limit: self.limit })
             }
             ReplyBodyShape::Whole(body) => {
                 body.extend_from_slice(bytes);
                 Ok(())
             }
+            ReplyBodyShape::FirstLine(body) => {
+                let searched = body.len();
+                body.extend_from_slice(bytes);
+                let has_line =
+                    body.get(searched..).is_some_and(|new| new.iter().any(|byte| matches!(byte, b'\n' | b'\r')));
+                if has_line { self.detect_lines(frames) } else { Ok(()) }
+            }
             ReplyBodyShape::Unknown | ReplyBodyShape::Closed => Ok(()),
         }
+    }
+
+    fn event_limit(&self) -> usize {
+        self.limit.saturating_mul(2).max(MIN_EVENT_BYTES)
+    }
+
+    /// Decides what a JSON body is by its first line: a chunk of a stream of lines, or the beginning of a value.
+    fn detect_lines(&mut self, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+        let ReplyBodyShape::FirstLine(body) = std::mem::replace(&mut self.shape, ReplyBodyShape::Unknown) else {
+            return Ok(());
+        };
+        let line = body.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
+        let first = json::parse(&String::from_utf8_lossy(line)).ok().filter(Value::is_object);
+        let Some(first) = first else {
+            self.shape = ReplyBodyShape::Whole(body);
+            return Ok(());
+        };
+        let is_piece = first.pointer("/choices/0/delta").is_some();
+        self.may_be_single = self.framing == Framing::ServerSentEvents && !is_piece;
+        let (mut parser, mut lines) = (json_lines::JsonLinesParser::new(self.event_limit()), Vec::new());
+        let fed = parser.feed(&body, &mut lines);
+        self.shape = ReplyBodyShape::Lines(parser);
+        lines.into_iter().try_for_each(|line| self.decode_line(&line, frames))?;
+        fed.map_err(|error| self.too_long(error))
     }
 
     /// Ends a reply whose body broke off: appends what is left of its texts.
@@ -163,15 +203,34 @@ impl ReplyDecoder {
     /// # Errors
     /// Returns the failure that ends the reply, as for [`ReplyDecoder::feed`].
     pub(super) fn finish(&mut self, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+        let rest = self.converter.finish();
+        if !rest.is_empty() {
+            self.feed_body(&rest, frames)?;
+        }
         match std::mem::replace(&mut self.shape, ReplyBodyShape::Closed) {
             ReplyBodyShape::Whole(body) => self.finish_whole(&body, frames),
             ReplyBodyShape::Stream(parser) => {
-                let open = parser.finish().map_err(|error| self.too_long(error))?;
+                let mut events = Vec::new();
+                let open = parser.finish(&mut events);
+                events.into_iter().try_for_each(|event| self.decode_event(event, frames))?;
+                let open = open.map_err(|error| self.too_long(error))?;
                 self.finish_stream(open, frames)
             }
-            ReplyBodyShape::Lines(parser) => self.finish_stream(parser.finish().map(SseEvent::Data), frames),
+            ReplyBodyShape::FirstLine(body) if self.framing == Framing::JsonLines => {
+                self.finish_stream(Some(SseEvent::Data(String::from_utf8_lossy(&body).into_owned())), frames)
+            }
+            ReplyBodyShape::FirstLine(body) => self.finish_whole(&body, frames),
+            ReplyBodyShape::Lines(parser) => self.finish_lines(parser.finish(), frames),
             ReplyBodyShape::Unknown | ReplyBodyShape::Closed => self.finish_stream(None, frames),
         }
+    }
+
+    fn finish_lines(&mut self, open: Option<String>, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+        let is_single = self.may_be_single && self.read == 1 && open.is_none();
+        // Its JSON is complete, so the reply is.
+        self.status.finished |= is_single && self.status.recognised;
+        let open = open.map(|line| SseEvent::Data(data_of_line(&line).to_owned()));
+        self.finish_stream(open, frames)
     }
 
     fn finish_stream(&mut self, open: Option<SseEvent>, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
@@ -229,13 +288,17 @@ impl ReplyDecoder {
 
     fn finish_whole(&mut self, body: &[u8], frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
         self.has_data = true;
-        let value = match json::parse_chunk(&String::from_utf8_lossy(body)) {
+        let text = String::from_utf8_lossy(body);
+        let value = match json::parse_chunk(&text) {
             Ok((value, has_marks)) => {
                 self.has_marks = has_marks;
                 value
             }
             Err(json::JsonResponseError::Syntax(error)) if error.is_eof() => return Err(ProviderFailure::CutOff),
-            Err(_) => return Err(self.malformed_reply("it is not JSON")),
+            Err(json::JsonResponseError::Syntax(_)) => {
+                json::parse_sequence(&text).ok_or_else(|| self.malformed_reply("it is not JSON"))?
+            }
+            Err(json::JsonResponseError::OutOfBounds(_)) => return Err(self.malformed_reply("it is not JSON")),
         };
         // Some gateways wrap the error object in a list, and some send all chunks of the stream as one.
         match &value {
@@ -263,11 +326,17 @@ impl ReplyDecoder {
                 Err(error_report::failure_of(error_report::error_of(&value).unwrap_or(&value), &self.scrub))
             }
             SseEvent::Named { name, data } if is_ping(&name, &data) => Ok(()),
-            SseEvent::Named { data, .. } if self.reader.names_events() || data.trim() == "[DONE]" => {
+            SseEvent::Named { data, .. } if self.reader.names_events() || is_done_mark(data.trim()) => {
                 self.decode_data(&data, frames)
             }
             SseEvent::Named { data, .. } => self.decode_named(&data, frames),
         }
+    }
+
+    /// Decodes a line of a stream of JSON lines. Some servers mix them with lines of server-sent events.
+    fn decode_line(&mut self, line: &str, frames: &mut Vec<Frame>) -> Result<(), ProviderFailure> {
+        let is_other = [":", "event:", "id:", "retry:"].iter().any(|begin| line.starts_with(begin));
+        if is_other { Ok(()) } else { self.decode_data(data_of_line(line), frames) }
     }
 
     /// Decodes an event with a name of its own. Servers tell other things in such events: progress, files, pings.
@@ -287,7 +356,8 @@ impl ReplyDecoder {
         match data.trim() {
             _ if self.status.done => Ok(()),
             "" | "null" => Ok(()),
-            "[DONE]" => {
+            data if is_ping_word(data) => Ok(()),
+            data if is_done_mark(data) => {
                 self.status.done = true;
                 self.end_reply(frames);
                 Ok(())
@@ -389,13 +459,29 @@ fn is_complete(event: &SseEvent) -> bool {
     match event {
         SseEvent::Comment => false,
         SseEvent::Named { name, .. } if name == "error" => true,
-        SseEvent::Data(data) | SseEvent::Named { data, .. } => data.trim() == "[DONE]" || json::parse(data).is_ok(),
+        SseEvent::Data(data) | SseEvent::Named { data, .. } => is_done_mark(data.trim()) || json::parse(data).is_ok(),
     }
 }
 
 /// Returns whether an event only keeps the connection alive.
 fn is_ping(name: &str, data: &str) -> bool {
     PING_EVENTS.contains(&name) && !error_report::has_reply_field(&json::parse(data).unwrap_or_default())
+}
+
+/// Returns whether the data of an event are a word that only keeps the connection alive, such as `[PING]`.
+fn is_ping_word(data: &str) -> bool {
+    let word = data.trim_matches(|char| matches!(char, '[' | ']' | '"')).to_ascii_lowercase();
+    PING_EVENTS.contains(&word.as_str())
+}
+
+/// Returns whether data mark the end of a stream.
+fn is_done_mark(data: &str) -> bool {
+    data.trim_matches('"').eq_ignore_ascii_case("[DONE]")
+}
+
+/// Returns a line without the name of a field of server-sent events.
+fn data_of_line(line: &str) -> &str {
+    line.strip_prefix("data:").unwrap_or(line)
 }
 
 /// Skips leading whitespace, which can keep a connection alive, and a byte order mark.

@@ -2,8 +2,8 @@
 
 use super::sse::LineTooLong;
 
-/// An incremental parser. Bytes can be split anywhere without changing the result. Blank lines are skipped; invalid
-/// UTF-8 becomes U+FFFD.
+/// An incremental parser. Bytes can be split anywhere without changing the result. Lines end in LF, CR LF or CR. Blank
+/// lines are skipped; invalid UTF-8 becomes U+FFFD.
 #[derive(Debug)]
 pub(super) struct JsonLinesParser {
     limit: usize,
@@ -21,8 +21,11 @@ impl JsonLinesParser {
     /// # Errors
     /// Returns [`LineTooLong`]. The lines before it are in `lines`; the parser cannot be used again.
     pub(super) fn feed(&mut self, bytes: &[u8], lines: &mut Vec<String>) -> Result<(), LineTooLong> {
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            let (text, is_whole) = piece.strip_suffix(b"\n").map_or((piece, false), |text| (text, true));
+        for piece in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+            let (text, is_whole) = match piece.split_last() {
+                Some((b'\n' | b'\r', text)) => (text, true),
+                _ => (piece, false),
+            };
             if self.line.len().saturating_add(text.len()) > self.limit {
                 return Err(LineTooLong { limit: self.limit });
             }
@@ -66,6 +69,7 @@ mod tests {
         let lines = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
         assert_eq!(all(b"{}\r\n\n  {\"a\":1} \n"), (lines(&["{}", "{\"a\":1}"]), Ok(None)));
         assert_eq!(all(b"{}\n{\"a"), (lines(&["{}"]), Ok(Some("{\"a".to_owned()))));
+        assert_eq!(all(b"{}\r{\"a\":1}\r").0, lines(&["{}", "{\"a\":1}"]));
         assert_eq!(all(b"a\xff\n").0, lines(&["a\u{fffd}"]));
         assert_eq!(parse_pieces(3, [b"{}\n{{}}".as_slice()]), (lines(&["{}"]), Err(LineTooLong { limit: 3 })));
     }

@@ -68,6 +68,7 @@ mod template_problem;
 pub mod tls;
 mod tokenizer;
 mod tool_call_assembler;
+mod utf16_body;
 
 pub use client::ProviderClient;
 pub use concurrency_limit::ConcurrencyLimit;

@@ -6,6 +6,9 @@
 //! Deviations for model servers:
 //! - Invalid UTF-8 becomes U+FFFD.
 //! - An event interrupted by the end of the body is returned too, because some servers omit the last blank line.
+//! - Some servers omit the blank lines between events. Two JSON objects in a row are two events, because a line that ends
+//!   in `}` and one that begins with `{` are never neighbours inside of one object.
+//! - A line with a whole JSON object and no field name is an event, because some servers write their errors like that.
 //! - `error` lines count as data of an event named `error`, because llama.cpp once sent its errors like that.
 
 /// A part of an event stream. `id` and `retry` lines are ignored.
@@ -67,13 +70,13 @@ impl SseParser {
         Ok(())
     }
 
-    /// Ends the stream and returns the unfinished event, if any.
+    /// Ends the stream: appends completed events to `events`, and returns the unfinished one, if any.
     ///
     /// # Errors
     /// Returns [`LineTooLong`], as for [`SseParser::feed`].
-    pub fn finish(mut self) -> Result<Option<SseEvent>, LineTooLong> {
+    pub fn finish(mut self, events: &mut Vec<SseEvent>) -> Result<Option<SseEvent>, LineTooLong> {
         if !self.line.is_empty() {
-            self.end_line(&mut Vec::new())?;
+            self.end_line(events)?;
         }
         Ok(self.take_event())
     }
@@ -105,12 +108,18 @@ impl SseParser {
         match line {
             [] => events.extend(self.take_event()),
             [b':', ..] => events.push(SseEvent::Comment),
-            _ => self.field(line)?,
+            [b'{', .., b'}'] => {
+                if self.data.is_some() {
+                    events.extend(self.take_event());
+                }
+                self.data = Some(String::from_utf8_lossy(line).into_owned());
+            }
+            _ => self.field(line, events)?,
         }
         Ok(())
     }
 
-    fn field(&mut self, line: &[u8]) -> Result<(), LineTooLong> {
+    fn field(&mut self, line: &[u8], events: &mut Vec<SseEvent>) -> Result<(), LineTooLong> {
         let mut parts = line.splitn(2, |byte| *byte == b':');
         let name = parts.next().unwrap_or_default();
         let value = parts.next().unwrap_or_default();
@@ -119,10 +128,16 @@ impl SseParser {
             b"data" => {}
             b"error" => "error".clone_into(&mut self.name),
             b"event" => {
+                if !self.name.is_empty() {
+                    events.extend(self.take_event());
+                }
                 self.name = value.into_owned();
                 return Ok(());
             }
             _ => return Ok(()),
+        }
+        if self.data.as_deref().is_some_and(|data| begins_event(data, &value)) {
+            events.extend(self.take_event());
         }
         match &mut self.data {
             None => self.data = Some(value.into_owned()),
@@ -134,6 +149,12 @@ impl SseParser {
         }
         Ok(())
     }
+}
+
+/// Returns whether a line of data begins another event than the data before it.
+fn begins_event(data: &str, line: &str) -> bool {
+    let line = line.trim();
+    data.trim_end().ends_with('}') && (line.starts_with('{') || line == "[DONE]")
 }
 
 #[cfg(test)]
@@ -153,7 +174,7 @@ mod tests {
                 return (events, Err(error));
             }
         }
-        let end = parser.finish();
+        let end = parser.finish(&mut events);
         (events, end)
     }
 
@@ -188,6 +209,21 @@ mod tests {
         check("data: a", &[], Some("a"));
         check("\n\n\r\n", &[], None);
         check("", &[], None);
+    }
+
+    #[test]
+    fn sse_parser_events_without_blank_lines_are_split() {
+        let named = |name: &str, data: &str| SseEvent::Named { name: name.into(), data: data.into() };
+        check("data: {\"a\":1}\ndata: {\"a\":2}\ndata: [DONE]\n", &["{\"a\":1}", "{\"a\":2}"], Some("[DONE]"));
+        check("data: {\ndata: \"a\": {}\ndata: }\n\n", &["{\n\"a\": {}\n}"], None);
+        check("data: {\"a\":[{},\ndata: {}]}\n\n", &["{\"a\":[{},\n{}]}"], None);
+        check("data: {\"a\":1}\ndata: {\"a\":2}", &["{\"a\":1}"], Some("{\"a\":2}"));
+        check("data: {\"a\":1}\n{\"error\":\"w\"}\n", &["{\"a\":1}"], Some("{\"error\":\"w\"}"));
+        check(": x\n{\"a\":1}\n\n", &["<comment>", "{\"a\":1}"], None);
+        check("{\"a\n", &[], None);
+        let body = b"event: x\ndata: {}\nevent: y\ndata: {}\n";
+        let (events, end) = parse_pieces(100, [body.as_slice()]);
+        assert_eq!((events, end), (vec![named("x", "{}")], Ok(Some(named("y", "{}")))));
     }
 
     /// A name counts for one event, with or without data, and an `error` line names its event.

@@ -263,6 +263,67 @@ fn decode_malformed_events_are_skipped() {
     check(&format!("data: {}\n\ndata: {STOP}\n\n", HI.replace(',', ",\ndata: ")), "hi", &[FinishReason::Stop], None);
 }
 
+/// The form of a body is recognized by its content, in any encoding and with any ends of lines.
+#[test]
+fn decode_body_of_any_form_and_encoding_is_read() {
+    let stop = &[FinishReason::Stop];
+    for body in [
+        format!("data:{HI}\r\rdata: {STOP}\r\r"),
+        format!("data: {HI}\r\n\r\ndata: {STOP}\r\n\r\n"),
+        format!("data: {HI}\ndata: {STOP}\ndata: [DONE]\n"),
+        format!("id: 1\ndata: {HI}\nid: 2\ndata: {STOP}"),
+        format!(": ping\n\ndata: ping\n\ndata: {HI}\n\ndata: [PING]\n\nevent: ping\n\n: ping\rdata: {STOP}\n\n"),
+        format!("{HI}\n{STOP}\n"),
+        format!("{HI}\r{STOP}\r"),
+        format!("{HI}\n\n{STOP}\n[DONE]\n"),
+        format!("{HI}\ndata: {STOP}\n"),
+        format!("{HI}{STOP}"),
+        format!(": ping\n\n{HI}\n{STOP}\n"),
+        format!("data: {HI}\n\ndata: {STOP}\n\ndata: [done]\n\n"),
+    ] {
+        for body in [body.clone(), format!("\u{feff}{body}")] {
+            check(&body, "hi", stop, None);
+            let little: Vec<u8> = body.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let big: Vec<u8> = body.encode_utf16().flat_map(u16::to_be_bytes).collect();
+            for wide in [little, big] {
+                let (said, finished, end) = decode(1000, &wide);
+                assert_eq!((said.as_str(), finished.as_slice(), end), ("hi", stop.as_slice(), Ok(())), "{body}");
+            }
+        }
+    }
+    check(&format!("{HI}\n"), "hi", &[], Some("cut_off"));
+    check(&format!("{HI}\n{}", STOP.split_at(20).0), "hi", &[], Some("cut_off"));
+    check(
+        &format!("data: {HI}\n\n{{\"error\":{{\"message\":\"w\",\"code\":429}}}}\n"),
+        "hi",
+        &[],
+        Some("provider_rate_limited"),
+    );
+    let whole = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"}}]}"#;
+    check(&format!("{whole}\n"), "hi", &[], None);
+    check(&format!("{}\n", whole.replace(",\"", ",\n\"")), "hi", &[], None);
+    check("{\"a\":1}\n", "", &[], Some("provider_garbled"));
+}
+
+/// Kinds that send JSON lines are read as server-sent events, and as a whole over several lines.
+#[test]
+fn decode_json_lines_kind_in_other_form_is_read() {
+    let (piece, last) = (r#"{"message":{"content":"hi"},"done":false}"#, r#"{"done":true,"done_reason":"stop"}"#);
+    for body in [
+        format!("{piece}\n{last}\n"),
+        format!("{piece}\n{last}"),
+        format!("data: {piece}\n\ndata: {last}\n\n"),
+        format!("data: {piece}\ndata: {last}\n"),
+        "{\n\"message\": {\"content\": \"hi\"},\n\"done\": true, \"done_reason\": \"stop\"}\n".to_owned(),
+    ] {
+        let (mut frames, end) = decode_kind("ollama", body.as_bytes());
+        frames.retain(|frame| *frame != Frame::KeepAlive);
+        let expected = [Frame::Text("hi".into()), Frame::Finish(FinishReason::Stop)];
+        assert_eq!((frames, end), (expected.to_vec(), Ok(())), "{body}");
+    }
+    assert_eq!(decode_kind("ollama", piece.as_bytes()).1, Err(ProviderFailure::CutOff));
+}
+
 #[test]
 fn decode_foreign_body_returns_failure() {
     for body in [
