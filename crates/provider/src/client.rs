@@ -5,6 +5,7 @@ use super::{
     http::OutgoingRequest,
     json,
     reply::{EndpointState, ReplyStream},
+    retry::RetryBudget,
 };
 use bytes::Bytes;
 use clotho_core::json_scan::JsonBounds;
@@ -175,7 +176,8 @@ impl ProviderClient {
 
     async fn fetch(&self, url: Url) -> Result<Vec<u8>, ProviderFailure> {
         let http = &self.shared.http;
-        let response = http.send_with_retries(&OutgoingRequest { url, body: None }).await?;
+        let response =
+            http.send_with_retries(&OutgoingRequest { url, body: None }, &mut RetryBudget::default()).await?;
         let (body, end) = http.read_up_to(response, MAX_LIST_BYTES).await;
         end.map(|()| body)
     }

@@ -4,6 +4,7 @@ use super::{
     ProviderFailure,
     error_detail::ErrorDetail,
     error_text::{ErrorScrubber, json_error_text},
+    error_words,
     json::{first_present, text},
     retry_after,
 };
@@ -34,6 +35,8 @@ pub(super) fn error_of(value: &Value) -> Option<&Value> {
         // The words and the number stand beside it.
         Some(Value::Bool(_) | Value::Number(_)) => Some(value),
         Some(Value::String(_)) if text(value, "message").is_some() || error_number(value).is_some() => Some(value),
+        // The number stands beside it.
+        Some(error) if error_number(error).is_none() && error_number(value).is_some() => Some(value),
         Some(error) => Some(error),
         None if is_error("object") || is_error("type") => Some(value),
         None if has_reply_field(value) => None,
@@ -96,7 +99,9 @@ fn has_only_text(value: &Value) -> bool {
 
 /// Converts an error to a failure.
 pub(super) fn failure_of(error: &Value, scrub: &ErrorScrubber) -> ProviderFailure {
-    let detail = ErrorDetail::from_words(error_number(error), &json_error_text(error));
+    let said = json_error_text(error);
+    let number = error_number(error).or_else(|| error_words::status_in_words(&said));
+    let detail = ErrorDetail::from_words(number, &said);
     let words = scrub.text_of_json(error);
     ProviderFailure::from_error(&detail, Some(error), words, retry_after::of_stream_error(error))
 }
@@ -105,29 +110,13 @@ pub(super) fn failure_of(error: &Value, scrub: &ErrorScrubber) -> ProviderFailur
 fn error_number(error: &Value) -> Option<u16> {
     let number = |name| {
         let value = error.get(name)?;
-        let number = value.as_u64().or_else(|| value.as_str()?.parse().ok())?;
+        let number = value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())?;
         u16::try_from(number).ok().filter(|number| (400..600).contains(number))
     };
-    let named = |name| status_of(text(error, name)?);
-    let numbers = ["code", "status", "status_code", "statusCode", "error_code"].into_iter().find_map(number);
-    numbers.or_else(|| named("code")).or_else(|| named("type"))
-}
-
-/// Returns the HTTP status that vendors send with an error name.
-fn status_of(name: &str) -> Option<u16> {
-    Some(match name {
-        "invalid_request_error" | "context_length_exceeded" => 400,
-        "authentication_error" | "invalid_api_key" => 401,
-        "billing_error" => 402,
-        "permission_error" => 403,
-        "not_found_error" => 404,
-        "request_too_large" => 413,
-        "rate_limit_error" | "rate_limit_exceeded" | "insufficient_quota" => 429,
-        "api_error" => 500,
-        "timeout_error" => 504,
-        "overloaded_error" => 529,
-        _ => return None,
-    })
+    let named = |name| error_words::status_of_name(text(error, name)?);
+    let numbers = ["code", "status", "status_code", "statusCode", "error_code", "http_status"];
+    let names = ["code", "type", "status", "error_type"];
+    numbers.into_iter().find_map(number).or_else(|| names.into_iter().find_map(named))
 }
 
 #[cfg(test)]
@@ -160,9 +149,42 @@ mod tests {
             (json!({"code": "InvalidParameter", "message": "out of cheese", "request_id": "r"}), "provider_failed"),
             (json!({"status": "failed", "message": "out of cheese"}), "provider_failed"),
             (json!({"type": "invalid_request_error", "message": "out of cheese"}), "provider_refused"),
+            (json!({"error": {"message": "out of cheese", "code": "insufficient_quota"}}), "provider_no_credit"),
+            (json!({"error": {"message": "out of cheese"}, "code": 402}), "provider_no_credit"),
+            (json!({"error": {"message": "out of cheese", "status": "RESOURCE_EXHAUSTED"}}), "provider_rate_limited"),
+            (json!({"error": "Error code: 429 - out of cheese"}), "provider_rate_limited"),
         ] {
             let found = failure(&value).unwrap_or_else(|| panic!("{value}"));
             assert!(found.starts_with(code) && found.contains("out of cheese"), "{value}: {found}");
+        }
+    }
+
+    /// Errors inside of a response are temporary as those with the status of the same meaning are.
+    #[test]
+    fn error_report_temporary_errors_are_retryable() {
+        let is_retryable =
+            |value: &Value| failure_of(error_of(value).unwrap(), &ErrorScrubber::default()).is_retryable();
+        for value in [
+            json!({"error": {"message": "w", "code": 502}}),
+            json!({"error": {"message": "w", "code": "429"}}),
+            json!({"error": {"message": "w", "code": "overloaded"}}),
+            json!({"error": {"message": "w", "type": "overloaded_error"}, "type": "error"}),
+            json!({"error": {"message": "w", "type": "server_error"}}),
+            json!({"error": {"message": "w"}, "status": 503}),
+            json!({"error": {"message": "w", "code": 408}}),
+            json!({"error": "the server is overloaded"}),
+            json!({"detail": {"msg": "Server is busy; please try again later.", "type": "service_unavailable"}}),
+        ] {
+            assert!(is_retryable(&value), "{value}");
+        }
+        for value in [
+            json!({"error": "out of cheese"}),
+            json!({"error": {"message": "w", "code": 400}}),
+            json!({"error": {"message": "w", "code": 402}}),
+            json!({"error": {"message": "w", "type": "invalid_request_error"}}),
+            json!({"error": {"message": "w", "code": "insufficient_quota"}}),
+        ] {
+            assert!(!is_retryable(&value), "{value}");
         }
     }
 

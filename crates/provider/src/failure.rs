@@ -4,7 +4,12 @@ use std::{error::Error, fmt, io, time::Duration};
 
 use serde_json::{Map, Value};
 
-use super::{context_overflow::ContextOverflow, error_detail::ErrorDetail, refused_parameter};
+use super::{
+    context_overflow::ContextOverflow,
+    error_detail::ErrorDetail,
+    error_words::{self, ErrorMeaning},
+    refused_parameter,
+};
 
 /// Why there is no reply, or why it ended early. Texts of providers are bounded and contain no control characters and
 /// no key.
@@ -42,7 +47,15 @@ pub enum ProviderFailure {
         /// Tokens that the request needs, if the server tells them.
         needed: Option<u64>,
     },
-    /// Too many requests, or no credit for now.
+    /// The account has no credit, or its quota is used up. Waiting a little does not help.
+    #[error("the account at the model server has no credit or quota left{}: {words}", status_text(*status))]
+    NoCredit {
+        /// The HTTP status, or the number in the error body.
+        status: Option<u16>,
+        /// The server's message.
+        words: String,
+    },
+    /// Too many requests for now.
     #[error("the model server's rate limit is reached: {words}")]
     RateLimited {
         /// The server's message.
@@ -176,6 +189,7 @@ impl ProviderFailure {
             Self::Timeout { .. } => "provider_timeout",
             Self::Refused { .. } => "provider_refused",
             Self::ContextTooShort { .. } => "context_too_short",
+            Self::NoCredit { .. } => "provider_no_credit",
             Self::RateLimited { .. } => "provider_rate_limited",
             Self::Failed { .. } => "provider_failed",
             Self::CircuitOpen { .. } => "provider_resting",
@@ -209,7 +223,7 @@ impl ProviderFailure {
             Self::ContextTooShort { words, limit, needed } => {
                 named(&[("words", words.as_str().into()), ("limit", (*limit).into()), ("needed", (*needed).into())])
             }
-            Self::Failed { status, words, .. } => {
+            Self::NoCredit { status, words } | Self::Failed { status, words, .. } => {
                 named(&[("status", (*status).into()), ("words", words.as_str().into())])
             }
             Self::CircuitOpen { failures, last, retry_after } => {
@@ -233,6 +247,7 @@ impl ProviderFailure {
         ("provider_timeout", &["wait", "seconds"]),
         ("provider_refused", &["status", "words"]),
         ("context_too_short", &["words", "limit", "needed"]),
+        ("provider_no_credit", &["status", "words"]),
         ("provider_rate_limited", &["words"]),
         ("provider_failed", &["status", "words"]),
         ("provider_resting", &["failures", "retryAfter", "last"]),
@@ -249,7 +264,6 @@ impl ProviderFailure {
             Self::Timeout { wait: TimeoutPhase::Connect, .. } => "check that `base_url` points to the model server",
             Self::Timeout { .. } => "try again, or raise the time limits under `[generation]`",
             Self::Refused { status: 401 | 403, .. } => "check that the provider's key is correct and allows this model",
-            Self::Refused { status: 402, .. } => "check that the account at the provider has credit",
             Self::Refused { status: 404, .. } => "check `base_url` and the name of the model",
             Self::Refused { status: 300..=399, .. } => {
                 "redirects are not followed: set `base_url` to the final address"
@@ -257,6 +271,9 @@ impl ProviderFailure {
             Self::Refused { .. } => "change the request as the model server asks",
             Self::ContextTooShort { .. } => {
                 "set the context length of the model server to what it can take, or choose another model"
+            }
+            Self::NoCredit { .. } => {
+                "check the credit and the limits of the account at the provider, or choose another model"
             }
             Self::RateLimited { .. } => "wait a little and try again",
             Self::Failed { .. } => "try again, or choose another model",
@@ -272,6 +289,7 @@ impl ProviderFailure {
         match self {
             Self::Refused { words, .. }
             | Self::ContextTooShort { words, .. }
+            | Self::NoCredit { words, .. }
             | Self::RateLimited { words, .. }
             | Self::Failed { words, .. } => Some(words),
             _ => None,
@@ -282,7 +300,7 @@ impl ProviderFailure {
     pub(super) const fn status(&self) -> Option<u16> {
         match self {
             Self::Refused { status, .. } => Some(*status),
-            Self::Failed { status, .. } => *status,
+            Self::NoCredit { status, .. } | Self::Failed { status, .. } => *status,
             Self::RateLimited { .. } => Some(429),
             Self::ContextTooShort { .. } => Some(400),
             _ => None,
@@ -294,7 +312,9 @@ impl ProviderFailure {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::RateLimited { .. } => true,
-            Self::Failed { status, .. } => !matches!(status, Some(501 | 505)),
+            Self::Failed { status: Some(status), .. } => !matches!(status, 501 | 505),
+            // An error inside of a response, without a number.
+            Self::Failed { status: None, words, .. } => error_words::is_temporary(words),
             _ => false,
         }
     }
@@ -343,14 +363,22 @@ impl ProviderFailure {
     ) -> Self {
         let may_be_overflow = matches!(detail.status, None | Some(400 | 413 | 422 | 500));
         let overflow = ContextOverflow::find(error, &detail.words).filter(|_| may_be_overflow);
-        match (overflow, detail.status) {
-            (Some(ContextOverflow { limit, needed, .. }), _) => Self::ContextTooShort { words, limit, needed },
+        let status = detail.status;
+        if let Some(ContextOverflow { limit, needed, .. }) = overflow {
+            return Self::ContextTooShort { words, limit, needed };
+        }
+        match error_words::meaning(status, error, &detail.words, retry_after.is_some()) {
+            Some(ErrorMeaning::NoCredit) => return Self::NoCredit { status, words },
+            Some(ErrorMeaning::RateLimit) => return Self::RateLimited { words, retry_after },
+            None => {}
+        }
+        match status {
             // Some servers say so when a field of the request is wrong.
-            (None, Some(status @ 500)) if refused_parameter::is_validation_error(&detail.words) => {
+            Some(status @ 500) if refused_parameter::is_validation_error(&detail.words) => {
                 Self::Refused { status, words }
             }
-            (None, Some(status)) => Self::from_status(status, words, retry_after),
-            (None, None) => Self::Failed { status: None, words, retry_after },
+            Some(status) => Self::from_status(status, words, retry_after),
+            None => Self::Failed { status: None, words, retry_after },
         }
     }
 
@@ -358,6 +386,9 @@ impl ProviderFailure {
     pub(super) fn from_status(status: u16, words: String, retry_after: Option<Duration>) -> Self {
         match status {
             429 => Self::RateLimited { words, retry_after },
+            402 => Self::NoCredit { status: Some(status), words },
+            // The server gave up waiting, is not ready, or has no capacity.
+            408 | 425 | 498 => Self::Failed { status: Some(status), words, retry_after },
             300..=499 => Self::Refused { status, words },
             _ => Self::Failed { status: Some(status), words, retry_after },
         }
@@ -378,6 +409,7 @@ mod tests {
             ProviderFailure::Timeout { wait: TimeoutPhase::Idle, limit },
             ProviderFailure::Refused { status: 401, words: words() },
             ProviderFailure::ContextTooShort { words: words(), limit: Some(512), needed: Some(931) },
+            ProviderFailure::NoCredit { status: Some(402), words: words() },
             ProviderFailure::RateLimited { words: words(), retry_after: None },
             ProviderFailure::Failed { status: Some(500), words: words(), retry_after: None },
             ProviderFailure::CircuitOpen { failures: 3, last: Box::new(ProviderFailure::CutOff), retry_after: limit },
@@ -416,6 +448,41 @@ mod tests {
         assert_eq!((refused.code(), refused.is_retryable()), ("provider_refused", false));
         assert_eq!(classified(500, "out of memory").code(), "provider_failed");
         assert_eq!(classified(503, "1 validation error").code(), "provider_failed");
+    }
+
+    /// Missing credit is told as such, whatever its status, and neither retried nor a fault of the server.
+    #[test]
+    fn provider_failure_missing_credit_has_its_own_code() {
+        let classified = |status: Option<u16>, words: &str| {
+            ProviderFailure::from_error(&ErrorDetail::from_words(status, words), None, words.to_owned(), None)
+        };
+        for (status, words) in [
+            (Some(402), "no"),
+            (Some(429), "You exceeded your current quota, please check your plan and billing details."),
+            (Some(403), "insufficient_quota"),
+            (None, "Insufficient balance"),
+        ] {
+            let failure = classified(status, words);
+            assert_eq!((failure.code(), failure.status()), ("provider_no_credit", status), "{words}");
+            assert!(!failure.is_retryable() && failure.should_try_fallback() && failure.to_string().contains(words));
+        }
+        assert_eq!(classified(Some(429), "Too many requests").code(), "provider_rate_limited");
+        assert_eq!(classified(None, "Too many requests").code(), "provider_rate_limited");
+    }
+
+    #[test]
+    fn provider_failure_temporary_errors_are_retryable() {
+        let classified = |status: Option<u16>, words: &str| {
+            ProviderFailure::from_error(&ErrorDetail::from_words(status, words), None, words.to_owned(), None)
+        };
+        for status in [408, 425, 429, 498, 500, 502, 503, 504, 520, 529] {
+            assert!(classified(Some(status), "no").is_retryable(), "{status}");
+        }
+        for status in [400, 401, 402, 403, 404, 409, 413, 422, 501, 505] {
+            assert!(!classified(Some(status), "no").is_retryable(), "{status}");
+        }
+        assert!(classified(None, "The model is overloaded").is_retryable());
+        assert!(!classified(None, "out of cheese").is_retryable());
     }
 
     /// Servers that reject tools are recognized by their message. Messages about the prompt mean something else.

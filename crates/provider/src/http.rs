@@ -4,7 +4,7 @@ use crate::tls;
 
 use super::{
     Endpoint, ProviderFailure, ProviderKind, TimeoutPhase, UnreachableCause, error_detail::ErrorDetail,
-    error_text::ErrorScrubber, retry::RetryAttempt, retry_after,
+    error_text::ErrorScrubber, retry::RetryBudget, retry_after, utf16_body,
 };
 use bytes::Bytes;
 use reqwest::{
@@ -64,22 +64,28 @@ impl EndpointHttp {
     }
 
     /// Sends a request with retries and returns the successful response, whose body is not yet read.
-    pub(super) async fn send_with_retries(&self, ask: &OutgoingRequest) -> Result<Response, FailedRequest> {
-        let first = Instant::now();
-        let mut done = 0;
+    pub(super) async fn send_with_retries(
+        &self,
+        ask: &OutgoingRequest,
+        budget: &mut RetryBudget,
+    ) -> Result<Response, FailedRequest> {
         loop {
-            let asked = Instant::now();
+            budget.start(Instant::now());
             let failed = match self.send_once(ask).await {
                 Ok(response) => return Ok(response),
                 Err(failed) => failed,
             };
-            let attempt = RetryAttempt { done, took: asked.elapsed(), total: first.elapsed() };
-            let Some(wait) = self.endpoint.retries.delay(attempt, &failed.failure) else { return Err(failed) };
-            let failure = &failed.failure;
-            tracing::info!(provider = self.endpoint.id, code = failure.code(), %failure, ?wait, "sending the request to the model server again");
+            let Some(wait) = self.retry_delay(budget, &failed.failure) else { return Err(failed) };
             tokio::time::sleep(wait).await;
-            done = done.saturating_add(1);
         }
+    }
+
+    /// Returns the delay before the request is sent again after `failure`, and counts that retry. `None` = give up.
+    pub(super) fn retry_delay(&self, budget: &mut RetryBudget, failure: &ProviderFailure) -> Option<Duration> {
+        let wait = budget.next_delay(&self.endpoint.retries, failure, Instant::now())?;
+        let (provider, code) = (&self.endpoint.id, failure.code());
+        tracing::info!(provider, code, %failure, ?wait, "sending the request to the model server again");
+        Some(wait)
     }
 
     /// Sends a request once, without retries.
@@ -138,6 +144,7 @@ impl EndpointHttp {
         }
         // A truncated or endless body must not hide the status.
         let (body, _) = self.read_up_to(response, MAX_ERROR_BYTES).await;
+        let body = utf16_body::convert_whole(body);
         let (detail, error) = ErrorDetail::from_body(status.as_u16(), &body);
         let wait = retry_after::of_response(&headers, error.as_ref(), status.as_u16() == 429);
         let words = self.scrub().text_of_body(&body);

@@ -37,6 +37,7 @@ mod endpoint;
 mod error_detail;
 mod error_report;
 mod error_text;
+mod error_words;
 mod failure;
 mod finish_reason;
 mod frame;

@@ -10,6 +10,7 @@ use super::{
     parameter_names::ParameterDialect,
     parameter_rules::{self, LearnedRules, ParameterRule},
     params, refused_parameter,
+    retry::RetryBudget,
 };
 use bytes::Bytes;
 use clotho_core::thoughts;
@@ -138,11 +139,15 @@ pub(super) struct ReplyStream {
     rules: Vec<ParameterRule>,
     /// How often the request was sent again without something.
     adaptations: usize,
+    /// The retries of the request as it is.
+    budget: RetryBudget,
 }
 
 enum ReplyPhase {
     Queue,
     Send,
+    /// Waits for so long before the request is sent again.
+    Pause(Duration),
     Read(Response),
     Done,
 }
@@ -169,6 +174,7 @@ impl ReplyStream {
             permit: None,
             rules: Vec::new(),
             adaptations: 0,
+            budget: RetryBudget::default(),
         }
     }
 
@@ -185,6 +191,10 @@ impl ReplyStream {
             match &mut self.phase {
                 ReplyPhase::Queue => self.wait_for_permit().await,
                 ReplyPhase::Send => self.send().await,
+                ReplyPhase::Pause(wait) => {
+                    tokio::time::sleep(*wait).await;
+                    self.prepare_request();
+                }
                 ReplyPhase::Read(response) => {
                     let (wait, limit) =
                         next_timeout(&self.shared.http.endpoint.timeouts, self.has_content, self.decoder.is_finished());
@@ -232,7 +242,8 @@ impl ReplyStream {
         self.open_mark = open_mark(http, &self.request, &body);
         let answered = match outgoing {
             Ok((url, body)) => {
-                http.send_with_retries(&OutgoingRequest { url, body: Some(Bytes::from(body.to_string())) }).await
+                let ask = OutgoingRequest { url, body: Some(Bytes::from(body.to_string())) };
+                http.send_with_retries(&ask, &mut self.budget).await
             }
             Err(failure) => Err(failure.into()),
         };
@@ -283,6 +294,11 @@ impl ReplyStream {
     /// Prepares the next request of the same reply.
     fn send_again(&mut self) {
         self.adaptations = self.adaptations.saturating_add(1);
+        self.budget = RetryBudget::default();
+        self.prepare_request();
+    }
+
+    fn prepare_request(&mut self) {
         self.decoder = decoder(&self.shared.http, &self.request);
         self.phase = if self.permit.is_some() { ReplyPhase::Send } else { ReplyPhase::Queue };
     }
@@ -310,6 +326,20 @@ impl ReplyStream {
         let Ok((_, body)) = self.outgoing() else { return false };
         let detail = ErrorDetail::from_words(failure.status(), words);
         self.adapt(&detail, failure, &body)
+    }
+
+    /// Prepares the same request again after an error inside of a response, as after an error status of the same
+    /// meaning. Returns whether it will be sent. It is not if anything of a reply has arrived.
+    fn retry_early(&mut self, failure: &ProviderFailure) -> bool {
+        // A timeout or a broken connection is no answer of the server.
+        if !self.awaits_breaker || failure.words().is_none() {
+            return false;
+        }
+        let Some(wait) = self.shared.http.retry_delay(&mut self.budget, failure) else { return false };
+        // What the failed response told besides its error.
+        self.ready.clear();
+        self.phase = ReplyPhase::Pause(wait);
+        true
     }
 
     /// Remembers what led to a reply, and reports it before the first frame of the reply.
@@ -381,6 +411,7 @@ impl ReplyStream {
         }
         if let Err(failure) = result
             && !self.adapt_early(&failure)
+            && !self.retry_early(&failure)
         {
             self.fail(failure);
         }

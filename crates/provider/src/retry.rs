@@ -2,8 +2,10 @@
 
 use super::ProviderFailure;
 use std::time::Duration;
+use tokio::time::Instant;
 
-/// How often to retry when a server is unreachable, busy or failing and no reply has begun.
+/// How often to retry when a server is unreachable, busy or failing and no reply has begun. An error inside of a
+/// response counts like an error status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Maximum number of retries.
@@ -20,13 +22,46 @@ pub struct RetryPolicy {
 
 /// What was tried so far.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct RetryAttempt {
+struct RetryAttempt {
     /// Number of retries.
-    pub(super) done: u32,
+    done: u32,
     /// How long the last answer took.
-    pub(super) took: Duration,
+    took: Duration,
     /// The time since the first request.
-    pub(super) total: Duration,
+    total: Duration,
+}
+
+/// The retries of one request, whether its errors come as a status or inside of a response.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RetryBudget {
+    /// Number of retries.
+    done: u32,
+    /// When the request was first sent.
+    first: Option<Instant>,
+    /// When it was last sent.
+    last: Option<Instant>,
+}
+
+impl RetryBudget {
+    /// Notes that the request is sent now.
+    pub(super) fn start(&mut self, now: Instant) {
+        self.first.get_or_insert(now);
+        self.last = Some(now);
+    }
+
+    /// Returns the delay before the next retry after `failure`, and counts that retry. `None` = give up.
+    pub(super) fn next_delay(
+        &mut self,
+        policy: &RetryPolicy,
+        failure: &ProviderFailure,
+        now: Instant,
+    ) -> Option<Duration> {
+        let since = |time: Option<Instant>| time.map(|time| now.saturating_duration_since(time)).unwrap_or_default();
+        let attempt = RetryAttempt { done: self.done, took: since(self.last), total: since(self.first) };
+        let wait = policy.delay(attempt, failure)?;
+        self.done = self.done.saturating_add(1);
+        Some(wait)
+    }
 }
 
 impl Default for RetryPolicy {
@@ -45,7 +80,7 @@ impl Default for RetryPolicy {
 
 impl RetryPolicy {
     /// Returns the delay before the next retry after `failure`. `None` = give up.
-    pub(super) fn delay(&self, attempt: RetryAttempt, failure: &ProviderFailure) -> Option<Duration> {
+    fn delay(&self, attempt: RetryAttempt, failure: &ProviderFailure) -> Option<Duration> {
         let RetryAttempt { done, took, total } = attempt;
         if done >= self.max || !failure.is_retryable() || took >= self.slow_answer {
             return None;
@@ -86,6 +121,23 @@ mod tests {
         assert_eq!(RETRIES.delay(took(5), &busy()), None);
     }
 
+    /// Errors with a status and errors inside of a response use up the same retries.
+    #[test]
+    fn retry_budget_counts_all_retries_of_request() {
+        let (mut budget, now) = (RetryBudget::default(), Instant::now());
+        let wait = |seconds| Some(Duration::from_secs(seconds));
+        budget.start(now);
+        assert_eq!(budget.next_delay(&RETRIES, &busy(), now), wait(1));
+        budget.start(now);
+        assert_eq!(budget.next_delay(&RETRIES, &ProviderFailure::CutOff, now), None);
+        assert_eq!(budget.next_delay(&RETRIES, &busy(), now), wait(2));
+        budget.start(now);
+        assert_eq!(budget.next_delay(&RETRIES, &busy(), now), None);
+        let mut slow = RetryBudget::default();
+        slow.start(now);
+        assert_eq!(slow.next_delay(&RETRIES, &busy(), now + Duration::from_secs(5)), None);
+    }
+
     #[test]
     fn retry_total_time_is_bounded() {
         let total = |seconds| RetryAttempt { total: Duration::from_secs(seconds), ..RetryAttempt::default() };
@@ -115,7 +167,7 @@ mod tests {
     #[test]
     fn retry_only_retryable_failures() {
         for (status, again) in
-            [(400, false), (401, false), (404, false), (429, true), (500, true), (501, false), (503, true)]
+            [(400, false), (401, false), (402, false), (408, true), (429, true), (500, true), (501, false), (503, true)]
         {
             assert_eq!(
                 RETRIES.delay(after(0), &ProviderFailure::from_status(status, String::new(), None)).is_some(),

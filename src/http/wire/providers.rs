@@ -338,7 +338,7 @@ impl From<ProviderFailure> for ProviderTestProblem {
     fn from(failure: ProviderFailure) -> Self {
         let status = match &failure {
             ProviderFailure::Refused { status, .. } => Some(*status),
-            ProviderFailure::Failed { status, .. } => *status,
+            ProviderFailure::NoCredit { status, .. } | ProviderFailure::Failed { status, .. } => *status,
             _ => None,
         };
         Self { code: failure.code(), status, args: failure.args(), message: failure.to_string(), hint: failure.hint() }

@@ -60,6 +60,7 @@ export function nextStep({ code, status }: { code: string; status: number | null
     provider_timeout: "timeout",
     provider_garbled: "garbled",
     cut_off: "garbled",
+    provider_no_credit: "credit",
     provider_rate_limited: "wait",
     provider_resting: "wait",
   } as Record<string, Next>;

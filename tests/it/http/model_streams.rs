@@ -76,6 +76,57 @@ async fn reply_without_finish_reason_is_truncated() {
     }
 }
 
+/// A reply that was stopped, or ended for an unknown reason, keeps its text and says that the end may be missing.
+#[tokio::test]
+async fn reply_with_odd_finish_reason_is_truncated() {
+    let play = ApiSession::start().await;
+    for (reason, told) in [("canceled", "abort"), ("Content-Filter", "content_filter"), ("repetition", "repetition")] {
+        let words = chunk(&json!({"content": "The crew"}), None);
+        play.server.mock().queue_reply(event_stream(&[words, chunk(&json!({}), Some(reason)), done()]));
+        let reply = reply_to(&play, "And then?").await;
+        assert_eq!((&reply["status"], &reply["content"]), (&json!("complete"), &json!("The crew")));
+        let facts = &reply["metadata"];
+        assert_eq!((&facts["isTruncated"], &facts["finishReason"]), (&json!(true), &json!(told)), "{reason}");
+    }
+}
+
+/// A stream in UTF-16, or of another form than its content type says, is read all the same.
+#[tokio::test]
+async fn reply_in_foreign_encoding_or_form_is_read() {
+    let play = ApiSession::start().await;
+    let events = [chunk(&json!({"content": "夜色🌙."}), None), chunk(&json!({}), Some("stop"))];
+    let stream: String = events.iter().map(|event| format!("data:{event}\r\r")).collect();
+    let utf16: Vec<u8> = stream.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let unseparated: String = events.iter().map(|event| format!("data: {event}\n")).collect();
+    for body in [
+        stream.clone().into_bytes(),
+        utf16.clone(),
+        [b"\xff\xfe".as_slice(), &utf16].concat(),
+        unseparated.into_bytes(),
+        (events.join("\n") + "\n").into_bytes(),
+    ] {
+        for size in [1, 1000] {
+            let reply = Reply::raw(200, "text/event-stream; charset=utf-8", body.clone()).chunk_size(size);
+            play.server.mock().queue_reply(reply);
+            let reply = reply_to(&play, "Hello.").await;
+            assert_eq!((&reply["status"], &reply["content"]), (&json!("complete"), &json!("夜色🌙.")));
+            assert_eq!(reply["metadata"]["isTruncated"], false);
+        }
+    }
+}
+
+/// An account without credit is told as such.
+#[tokio::test]
+async fn reply_without_credit_has_its_own_code() {
+    let play = ApiSession::start().await;
+    let body = json!({"error": {"message": "Top up.", "type": "insufficient_quota", "code": "insufficient_quota"}});
+    play.server.mock().queue_reply(Reply::json(429, &body));
+    let error = reply_to(&play, "Hello.").await["metadata"]["error"].clone();
+    assert_eq!((&error["code"], &error["args"]["status"]), (&json!("provider_no_credit"), &json!(429)));
+    assert!(error["message"].as_str().unwrap().contains("Top up."), "{error}");
+    assert_eq!(play.server.mock().requests().len(), 1);
+}
+
 /// Characters that a server cuts between two events are whole in the stored reply.
 #[tokio::test]
 async fn reply_characters_cut_between_events_are_whole() {

@@ -139,12 +139,73 @@ async fn stream_error_keeps_partial_text_and_message() {
     let expected = ProviderFailure::Failed { status: Some(502), words: "upstream died".into(), retry_after: None };
     assert_eq!((heard.text.as_str(), heard.finish_reasons, heard.failure), ("Half a ", vec![], Some(expected)));
     assert_eq!(mock.requests().len(), 1);
-    assert_eq!(reply_outcome(Reply::ok([""; 0]).then_error(429, "slow")).await.1, Some("provider_rate_limited"));
-    assert_eq!(reply_outcome(Reply::error(200, "no credit")).await.1, Some("provider_failed"));
+    assert_eq!(reply_outcome(Reply::error(200, "no credit")).await.1, Some("provider_no_credit"));
     assert_eq!(
         reply_outcome(Reply::json(200, &json!({"error": {"code": 402, "message": "pay"}}))).await.1,
-        Some("provider_refused")
+        Some("provider_no_credit")
     );
+    assert_eq!(
+        reply_outcome(Reply::json(200, &json!({"error": {"message": "wrong"}}))).await.1,
+        Some("provider_failed")
+    );
+}
+
+/// Errors inside of a response that pass by themselves are retried like a status of the same meaning, together with
+/// those, and not once a piece of the reply has come.
+#[tokio::test]
+async fn temporary_error_in_response_is_retried() {
+    let body = |error: Value| Reply::json(200, &json!({"error": error}));
+    for reply in [
+        Reply::ok([""; 0]).then_error(429, "slow"),
+        Reply::ok([""; 0]).then_error(502, "upstream died"),
+        Reply::ok([""; 0]).finish_reason("error"),
+        Reply::error(408, "too late"),
+        body(json!({"message": "w", "code": 502})),
+        body(json!({"message": "w", "code": "429"})),
+        body(json!({"message": "w", "code": "overloaded"})),
+        body(json!({"message": "the server is busy"})),
+    ] {
+        let (mock, client) = start_with_replies([reply.clone(), reply.clone(), Reply::ok(["a"])]).await;
+        let heard = request_reply(&client).await;
+        assert_eq!((heard.text.as_str(), heard.failure, mock.requests().len()), ("a", None, 3));
+        let (mock, client) = start_with_replies([Reply::error(503, "loading"), reply.clone(), reply]).await;
+        let failure = request_reply(&client).await.failure.unwrap();
+        assert_eq!((failure.is_retryable(), mock.requests().len()), (true, 3), "{failure}");
+    }
+    for reply in [
+        Reply::ok(["Half"]).then_error(502, "upstream died"),
+        Reply::ok([""; 0]).reasoning(ReasoningField::Reasoning, ["hm"]).then_error(502, "upstream died"),
+        Reply::ok(["Half"]).finish_reason("error"),
+        body(json!({"message": "w", "code": 400})),
+        body(json!({"message": "w", "code": 503, "retry_after": 3600})),
+    ] {
+        assert!(reply_outcome(reply).await.1.is_some());
+    }
+}
+
+/// An account without credit is told as such, in any spelling. It is neither asked again nor a failure of the server.
+#[tokio::test]
+async fn missing_credit_is_not_retried_and_stops_no_other_model() {
+    let coded = |code: &str| json!({"error": {"message": "no", "type": code, "code": code}});
+    let (mock, client) = start_with_replies([
+        Reply::json(402, &json!({"error": {"message": "Insufficient Balance"}})),
+        Reply::json(429, &coded("insufficient_quota")),
+        Reply::json(
+            429,
+            &json!({"error": "You exceeded your current quota, please check your plan and billing details"}),
+        ),
+        Reply::json(403, &coded("InsufficientCredits")),
+        Reply::json(200, &coded("insufficient_quota")),
+        Reply::events([coded("billing_hard_limit_reached").to_string()]),
+    ])
+    .await;
+    for sent in 1..=6 {
+        let failure = request_reply(&client).await.failure.unwrap();
+        assert_eq!((failure.code(), mock.requests().len()), ("provider_no_credit", sent), "{failure}");
+        assert!(failure.hint().contains("credit"));
+    }
+    let other = Request { model: "mock-plain".into(), ..request(json!({})) };
+    assert_eq!(collect_reply(client.stream(&other)).await.failure, None);
 }
 
 #[tokio::test]

@@ -92,6 +92,8 @@ export default {
   "served.context_too_short":
     "The prompt is longer than the model’s context ({limit} token): {words}|The prompt is longer than the model’s context ({limit} tokens): {words}",
   "served.context_too_short.bare": "The prompt is longer than the model’s context: {words}",
+  "served.provider_no_credit": "The account at the model server has no credit or quota left ({status}): {words}",
+  "served.provider_no_credit.bare": "The account at the model server has no credit or quota left: {words}",
   "served.provider_rate_limited": "The model server’s rate limit is reached: {words}",
   "served.provider_failed": "The model server failed ({status}): {words}",
   "served.provider_failed.bare": "The model server failed: {words}",

@@ -86,6 +86,8 @@ export default {
   "served.provider_refused.bare": "模型服务器拒绝了请求：{words}",
   "served.context_too_short": "提示词超出了模型的上下文（{limit} 个 Token）：{words}",
   "served.context_too_short.bare": "提示词超出了模型的上下文：{words}",
+  "served.provider_no_credit": "模型服务器的账户没有余额或额度了（{status}）：{words}",
+  "served.provider_no_credit.bare": "模型服务器的账户没有余额或额度了：{words}",
   "served.provider_rate_limited": "已达到模型服务器的频率限制：{words}",
   "served.provider_failed": "模型服务器出错了（{status}）：{words}",
   "served.provider_failed.bare": "模型服务器出错了：{words}",
