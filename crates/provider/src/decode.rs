@@ -184,8 +184,7 @@ impl ReplyDecoder {
             self.shape = ReplyBodyShape::Whole(body);
             return Ok(());
         };
-        let is_piece = first.pointer("/choices/0/delta").is_some();
-        self.may_be_single = self.framing == Framing::ServerSentEvents && !is_piece;
+        self.may_be_single = self.framing == Framing::ServerSentEvents && is_whole_reply(&first);
         let (mut parser, mut lines) = (json_lines::JsonLinesParser::new(self.event_limit()), Vec::new());
         let fed = parser.feed(&body, &mut lines);
         self.shape = ReplyBodyShape::Lines(parser);
@@ -477,6 +476,12 @@ fn is_ping_word(data: &str) -> bool {
 /// Returns whether data mark the end of a stream.
 fn is_done_mark(data: &str) -> bool {
     data.trim_matches('"').eq_ignore_ascii_case("[DONE]")
+}
+
+/// Returns whether a chunk has the form of a whole reply rather than of a piece of a stream.
+fn is_whole_reply(chunk: &Value) -> bool {
+    let places = ["/choices/0/message", "/choices/0/text", "/results"];
+    places.iter().any(|place| chunk.pointer(place).is_some()) || json::text(chunk, "type") == Some("message")
 }
 
 /// Returns a line without the name of a field of server-sent events.

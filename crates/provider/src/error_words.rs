@@ -74,6 +74,9 @@ const QUOTA_WORDS: [&str; 8] = [
     "quotalimitreached",
 ];
 
+/// Words of a quota for a short time, which is a rate limit.
+const SHORT_TIME_WORDS: [&str; 4] = ["perminute", "persecond", "perhour", "minuteper"];
+
 /// Words of a rate limit.
 const RATE_LIMIT_WORDS: [&str; 12] = [
     "ratelimit",
@@ -167,7 +170,10 @@ pub(super) fn meaning(
     let text = squash(words);
     let has = |marks: &[&str]| marks.iter().any(|mark| text.contains(mark) || names.contains(mark));
     let may_be_quota = matches!(status, None | Some(403 | 429));
-    if has(&NO_CREDIT_WORDS) || (may_be_quota && !says_when && has(&QUOTA_WORDS)) || error.is_some_and(is_daily_quota) {
+    if has(&NO_CREDIT_WORDS)
+        || (may_be_quota && !says_when && has(&QUOTA_WORDS) && !has(&SHORT_TIME_WORDS))
+        || error.is_some_and(is_daily_quota)
+    {
         return Some(ErrorMeaning::NoCredit);
     }
     (status.is_none() && has(&RATE_LIMIT_WORDS)).then_some(ErrorMeaning::RateLimit)
@@ -198,6 +204,11 @@ pub(super) fn status_of_name(name: &str) -> Option<u16> {
         "serviceunavailable" | "unavailable" | "serverbusy" | "modelnotready" | "modeloverloaded" => 503,
         "timeout" | "gatewaytimeout" | "deadlineexceeded" | "modeltimeout" | "apitimeout" => 504,
         "overloaded" => 529,
+        // Names such as `server_is_overloaded`.
+        name if name.contains("overload") => 529,
+        name if RATE_LIMIT_WORDS.iter().any(|word| name.contains(word)) => 429,
+        name if name.contains("unavailable") => 503,
+        name if name.contains("timeout") => 504,
         _ => return None,
     })
 }
@@ -296,6 +307,8 @@ mod tests {
         let minute = json!({"message": "You exceeded your current quota, please check your plan and billing details. \
             Please retry in 34.07s.", "status": "RESOURCE_EXHAUSTED", "details": [{"retryDelay": "34s"}]});
         assert_eq!(meaning_of(Some(429), &minute), None);
+        let metric = json!({"message": "Quota exceeded for generate_content_requests_per_minute_per_project"});
+        assert_eq!(meaning_of(Some(429), &metric), None);
         assert_eq!(meaning_of(Some(429), &json!({"message": "Rate limit reached. Try again in 2s."})), None);
         assert_eq!(meaning_of(Some(404), &json!({"message": "model 'no-credit-7b' not found"})), None);
         assert_eq!(meaning_of(Some(400), &json!({"message": "max_tokens is too large", "param": "max_tokens"})), None);
@@ -333,6 +346,8 @@ mod tests {
             ("RESOURCE_EXHAUSTED", 429),
             ("UNAVAILABLE", 503),
             ("service_unavailable", 503),
+            ("server_is_overloaded", 529),
+            ("slow_down", 429),
             ("server_error", 500),
             ("internal_server_error", 500),
             ("timeout_error", 504),

@@ -164,7 +164,9 @@ fn read_part(part: &Value, spoken: &mut String, thought: &mut String) {
 /// Returns the finish reason. For a content filter, the name that the model's own server used is added; aggregators send
 /// it.
 fn finish(choice: &Value, scrub: &ErrorScrubber) -> Result<Option<FinishReason>, ProviderFailure> {
-    let Some(reason) = text(choice, "finish_reason") else { return Ok(None) };
+    // SGLang's own form is an object.
+    let object = choice.get("finish_reason").and_then(|reason| text(reason, "type"));
+    let Some(reason) = text(choice, "finish_reason").or(object) else { return Ok(None) };
     Ok(match finish_reason::read(reason, scrub)? {
         Some(FinishReason::ContentFilter(reason)) => {
             let native = text(choice, "native_finish_reason").filter(|native| !native.eq_ignore_ascii_case(&reason));
@@ -355,6 +357,8 @@ mod tests {
             assert_eq!(read_chunk(&chunk.to_string()).0, [Frame::Finish(expected)]);
         }
         assert_eq!(read_chunk(r#"{"choices":[{"index":0,"delta":{},"finish_reason":""}]}"#).0, []);
+        let aborted = r#"{"choices":[{"index":0,"delta":{},"finish_reason":{"type":"abort","message":"w"}}]}"#;
+        assert_eq!(read_chunk(aborted).0, [Frame::Finish(FinishReason::Aborted("abort".into()))]);
     }
 
     #[test]
