@@ -57,6 +57,27 @@ describe("the states of a reply", () => {
     await close();
   });
 
+  test("a reply that ended early says why", async () => {
+    const path = await createSession();
+    const { page, close } = await openSession(path);
+    for (const [finish, words] of [
+      ["content_filter", "The model server held back the rest."],
+      ["aborted", "The model server stopped this reply before its end."],
+      ["repetition", "gave as the reason: repetition."],
+    ]) {
+      model.queueReply(["Far away", { finish }]);
+      await sendMessage(page, "What is there?");
+      await hasStateWords(lastMessage(page), words);
+    }
+    model.refuse(402, "Top up.");
+    await sendMessage(page, "And then?");
+    await hasStateWords(lastMessage(page), "Your account at the model server has no credit left.", {
+      sign: ".failure",
+    });
+    model.recover();
+    await close();
+  });
+
   test("S3-18: thoughts and commands in the text are not readable while they arrive", async () => {
     const { page, close } = await openSession(await createSession());
     const shown = async () => (await lastMessage(page).locator(".prose").innerText()).trim();

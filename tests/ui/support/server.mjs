@@ -158,7 +158,7 @@ export async function startModel() {
       all.push(held);
       return held;
     },
-    /** @param {(string | {reasoning: string} | {call: {name: string, arguments: object}} | null)[]} pieces of the next reply, sent at once; null: the connection breaks */
+    /** @param {(string | {reasoning: string} | {call: {name: string, arguments: object}} | {finish: string} | null)[]} pieces of the next reply, sent at once; null: the connection breaks; finish: why it ends */
     queueReply(pieces) {
       waiting.push(queuedReply(pieces).open());
     },
@@ -206,6 +206,7 @@ async function sendReply(response, held) {
   for (const [index, piece] of held.pieces.entries()) {
     await held.allows(index);
     if (response.destroyed) return;
+    if (piece?.finish) continue;
     if (piece === null) return void response.write(": what was said has gone out\n\n", () => response.destroy());
     send({
       delta:
@@ -217,6 +218,7 @@ async function sendReply(response, held) {
     });
   }
   await held.allows(held.pieces.length);
-  send({ delta: {}, finish_reason: held.pieces.some((piece) => piece?.call) ? "tool_calls" : "stop" });
+  const finish = held.pieces.find((piece) => piece?.finish)?.finish;
+  send({ delta: {}, finish_reason: finish ?? (held.pieces.some((piece) => piece?.call) ? "tool_calls" : "stop") });
   response.end("data: [DONE]\n\n");
 }
