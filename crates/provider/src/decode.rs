@@ -149,9 +149,7 @@ impl ReplyDecoder {
                 lines.into_iter().try_for_each(|line| self.decode_line(&line, frames))?;
                 fed.map_err(|error| self.too_long(error))
             }
-            ReplyBodyShape::FirstLine(body) | ReplyBodyShape::Whole(body)
-                if body.len().saturating_add(bytes.len()) > event_limit =>
-            {
+            ReplyBodyShape::Whole(body) if body.len().saturating_add(bytes.len()) > event_limit => {
                 Err(ProviderFailure::TooLarge { limit: self.limit })
             }
             ReplyBodyShape::Whole(body) => {
@@ -159,11 +157,12 @@ impl ReplyDecoder {
                 Ok(())
             }
             ReplyBodyShape::FirstLine(body) => {
-                let searched = body.len();
                 body.extend_from_slice(bytes);
-                let has_line =
-                    body.get(searched..).is_some_and(|new| new.iter().any(|byte| matches!(byte, b'\n' | b'\r')));
-                if has_line { self.detect_lines(frames) } else { Ok(()) }
+                match bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+                    true => self.detect_lines(frames),
+                    false if body.len() > event_limit => Err(ProviderFailure::TooLarge { limit: self.limit }),
+                    false => Ok(()),
+                }
             }
             ReplyBodyShape::Unknown | ReplyBodyShape::Closed => Ok(()),
         }
@@ -181,8 +180,9 @@ impl ReplyDecoder {
         let line = body.split(|byte| matches!(byte, b'\n' | b'\r')).next().unwrap_or_default();
         let first = json::parse(&String::from_utf8_lossy(line)).ok().filter(Value::is_object);
         let Some(first) = first else {
+            let is_too_large = body.len() > self.event_limit();
             self.shape = ReplyBodyShape::Whole(body);
-            return Ok(());
+            return if is_too_large { Err(ProviderFailure::TooLarge { limit: self.limit }) } else { Ok(()) };
         };
         self.may_be_single = self.framing == Framing::ServerSentEvents && is_whole_reply(&first);
         let (mut parser, mut lines) = (json_lines::JsonLinesParser::new(self.event_limit()), Vec::new());
