@@ -53,6 +53,7 @@ mod parameter_names;
 mod parameter_rules;
 mod parameter_values;
 mod params;
+mod prefill_echo;
 mod refusal_words;
 mod refused_parameter;
 mod reply;

@@ -5,12 +5,15 @@ use super::*;
 use crate::support::mock_model::{MockModel, ReasoningField};
 
 /// Kinds other than OpenAI's, each also the id of a provider, with the start of its request line.
-const KINDS: [(&str, &str); 5] = [
+const KINDS: [(&str, &str); 8] = [
     ("anthropic", "POST /v1/messages"),
     ("gemini", "POST /v1beta/models/mock:streamGenerateContent"),
     ("ollama", "POST /api/chat"),
     ("koboldcpp", "POST /api/extra/generate/stream"),
     ("llamacpp", "POST /completion"),
+    ("openrouter", "POST /v1/chat/completions"),
+    ("mistral", "POST /v1/chat/completions"),
+    ("deepseek", "POST /v1/chat/completions"),
 ];
 
 /// Starts a session with a provider of every kind, all at one mock.

@@ -132,7 +132,7 @@ fn decode_tool_call_without_finish_reason_is_returned() {
 #[test]
 fn decode_halves_of_characters_are_joined_in_every_kind() {
     let text = |kind: &str, words: &str| match kind {
-        "openai" => format!(
+        "openai" | "openrouter" | "mistral" | "deepseek" | "azure" => format!(
             r#"data: {{"choices":[{{"index":0,"delta":{{"content":"{words}","reasoning_content":"{words}"}}}}]}}"#
         ),
         "anthropic" => format!(

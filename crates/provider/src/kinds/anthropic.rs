@@ -154,7 +154,7 @@ impl ProviderDialect for AnthropicDialect {
 
 /// Removes the setting `cache_control` and returns the cache mark. The setting can replace it, or turn caching off with
 /// `false`.
-fn take_cache_control(params: &mut Map<String, Value>) -> Option<Value> {
+pub(super) fn take_cache_control(params: &mut Map<String, Value>) -> Option<Value> {
     match params.shift_remove("cache_control") {
         Some(Value::Bool(false)) => None,
         Some(own @ Value::Object(_)) => Some(own),
@@ -179,7 +179,8 @@ fn reserve_thinking_tokens(params: &mut Map<String, Value>) -> bool {
     true
 }
 
-fn system(story: &AlternatingPrompt, mark: Option<&Value>) -> Value {
+/// Returns the system prompt as blocks, with the marks of the cache.
+pub(super) fn system(story: &AlternatingPrompt, mark: Option<&Value>) -> Value {
     let goes_on = story.turns.iter().any(|turn| turn.parts.iter().any(|part| part.is_cache_breakpoint));
     let last = story.system.len().saturating_sub(1);
     let block = |(nth, part): (usize, &AlternatingTurnPart)| {
@@ -188,7 +189,8 @@ fn system(story: &AlternatingPrompt, mark: Option<&Value>) -> Value {
     story.system.iter().enumerate().map(block).collect()
 }
 
-fn messages(story: &AlternatingPrompt, rounds: &[ToolRound], mark: Option<&Value>) -> Value {
+/// Returns the turns and the tool rounds as messages of blocks, with the mark of the cache.
+pub(super) fn messages(story: &AlternatingPrompt, rounds: &[ToolRound], mark: Option<&Value>) -> Value {
     let last = story.turns.len().saturating_sub(1);
     let turn = |(nth, turn): (usize, &alternation::AlternatingTurn)| {
         // The vendor rejects whitespace at the end of a prefill.

@@ -5,23 +5,29 @@
 //! and a row in the table of `docs/hosts.md`.
 
 mod anthropic;
+mod deepseek;
 mod gemini;
 mod koboldcpp;
 mod llamacpp;
+mod mistral;
 mod ollama;
 mod openai;
+mod openrouter;
 
 use super::dialect::ProviderDialect;
 use std::fmt;
 
 /// All kinds; the default comes first.
-const KINDS: [&dyn ProviderDialect; 6] = [
+const KINDS: [&dyn ProviderDialect; 9] = [
     &openai::OpenAiDialect,
     &anthropic::AnthropicDialect,
     &gemini::GeminiDialect,
     &ollama::OllamaDialect,
     &koboldcpp::KoboldCppDialect,
     &llamacpp::LlamaCppDialect,
+    &openrouter::OpenRouterDialect,
+    &mistral::MistralDialect,
+    &deepseek::DeepSeekDialect,
 ];
 
 /// A kind of model server.
@@ -186,7 +192,9 @@ mod tests {
     #[test]
     fn provider_kind_from_name_finds_only_known_names() {
         let words: Vec<&str> = ProviderKind::all().map(ProviderKind::name).collect();
-        assert_eq!(words, ["openai", "anthropic", "gemini", "ollama", "koboldcpp", "llamacpp"]);
+        let first = ["openai", "anthropic", "gemini", "ollama", "koboldcpp", "llamacpp"];
+        assert_eq!(words[..6], first);
+        assert_eq!(words[6..], ["openrouter", "mistral", "deepseek"]);
         for word in words {
             assert_eq!(ProviderKind::from_name(word).map(ProviderKind::name), Some(word));
         }

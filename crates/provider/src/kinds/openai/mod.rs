@@ -40,9 +40,7 @@ impl ProviderDialect for OpenAiDialect {
     }
 
     fn params(&self, request: &Request, endpoint: &Endpoint) -> Map<String, Value> {
-        let mut body = body_with(request, Vec::new(), endpoint);
-        body.retain(|name, _| !matches!(name.as_str(), "model" | "messages" | "stream" | "stream_options"));
-        body
+        params_of(body_with(request, Vec::new(), endpoint))
     }
 
     fn supports_prefill(&self, _params: &Map<String, Value>, endpoint: &Endpoint) -> bool {
@@ -50,7 +48,7 @@ impl ProviderDialect for OpenAiDialect {
     }
 
     fn reader(&self, _request: &Request) -> Box<dyn ChunkReader> {
-        Box::new(chunk::OpenAiReader::default())
+        reader()
     }
 
     fn embeddings_url(&self, endpoint: &Endpoint) -> Result<Url, ProviderFailure> {
@@ -90,10 +88,22 @@ fn needs_prefix_flag(endpoint: &Endpoint) -> bool {
     }
 }
 
+/// Returns the reader of chat completions, for kinds with the same replies.
+pub(super) fn reader() -> Box<dyn ChunkReader> {
+    Box::new(chunk::OpenAiReader::default())
+}
+
+/// Returns the parameters in a body of chat completions, without its fixed fields.
+pub(super) fn params_of(mut body: Map<String, Value>) -> Map<String, Value> {
+    body.retain(|name, _| !matches!(name.as_str(), "model" | "messages" | "stream" | "stream_options"));
+    body
+}
+
 /// Fields that a request's parameters cannot change, because reading the stream depends on them.
 const RESERVED_PARAMS: [&str; 5] = ["model", "messages", "stream", "stream_options", "n"];
 
-fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Map<String, Value> {
+/// Returns a body with these messages and the parameters of a request.
+pub(super) fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Map<String, Value> {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
     body.insert("messages".into(), messages.into());
@@ -113,7 +123,7 @@ fn body_with(request: &Request, messages: Vec<Value>, endpoint: &Endpoint) -> Ma
 }
 
 /// Returns the tool calls of a round and their results, with what the server wants back.
-fn tool_round_messages(round: &ToolRound) -> Vec<Value> {
+pub(super) fn tool_round_messages(round: &ToolRound) -> Vec<Value> {
     let (kept, mut kept_of_calls) = assistant_state::fields_of(round.provider_state.as_ref());
     kept_of_calls.resize(round.calls.len(), Map::new());
     let call = |(call, kept): (&ToolCall, Map<String, Value>)| {
@@ -135,7 +145,8 @@ fn with_fields(mut value: Value, more: Map<String, Value>) -> Value {
     value
 }
 
-fn message(message: &RequestMessage) -> Value {
+/// Returns a message in OpenAI's form.
+pub(super) fn message(message: &RequestMessage) -> Value {
     let mut fields = Map::new();
     fields.insert("role".into(), message.role.as_str().into());
     if let Some(name) = message.name.as_deref().filter(|name| is_valid_name(name)) {
