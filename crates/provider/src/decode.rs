@@ -396,7 +396,11 @@ impl ReplyDecoder {
                 }
                 Frame::ProviderState(state) => surrogates::join_value(state),
                 Frame::Finish(_) => self.flush_halves(frames),
-                Frame::KeepAlive | Frame::Usage(_) | Frame::Model(_) | Frame::ParametersChanged(_) => {}
+                Frame::KeepAlive
+                | Frame::Queued { .. }
+                | Frame::Usage(_)
+                | Frame::Model(_)
+                | Frame::ParametersChanged(_) => {}
             }
             if !matches!(&frame, Frame::Text(words) | Frame::Reasoning(words) if words.is_empty()) {
                 frames.push(frame);

@@ -1,7 +1,8 @@
 //! The interface that each kind of server implements for the client.
 
 use super::{
-    Endpoint, Frame, ModelInfo, ProviderFailure, Request, error_text::ErrorScrubber, parameter_names::ParameterDialect,
+    Endpoint, Frame, ModelInfo, ProviderFailure, Request, error_text::ErrorScrubber, job_queue::JobQueue,
+    parameter_names::ParameterDialect,
 };
 use reqwest::Url;
 use serde_json::{Map, Value};
@@ -62,6 +63,16 @@ pub(super) trait ProviderDialect: Send + Sync {
     /// Returns the header for the key and the prefix of its value.
     fn key_header(&self) -> (&'static str, &'static str) {
         ("authorization", "Bearer ")
+    }
+
+    /// Returns the key that is sent if the endpoint has none.
+    fn anonymous_key(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Returns how a server with a queue is asked for its jobs. `None` = the server answers a request with its reply.
+    fn job_queue(&self) -> Option<&'static dyn JobQueue> {
+        None
     }
 
     /// Returns the headers of every request.

@@ -6,6 +6,9 @@ use reqwest::Url;
 use serde_json::{Map, Value};
 use std::{net::IpAddr, time::Duration};
 
+/// Two seconds: the servers with a queue take some ten requests a minute from everybody.
+const POLL_INTERVAL: Duration = Duration::from_secs(2);
+
 /// One endpoint as configured.
 #[derive(Debug, Clone)]
 pub struct Endpoint {
@@ -22,6 +25,8 @@ pub struct Endpoint {
     /// Maximum bytes of text and reasoning in one reply, as UTF-8. More gives [`ProviderFailure::TooLarge`].
     pub max_reply_bytes: usize,
     pub retries: RetryPolicy,
+    /// How long to wait before a job of a server with a queue is asked for, at first.
+    pub poll_interval: Duration,
     /// Limits the parallel replies of its key.
     pub concurrency_limit: ConcurrencyLimit,
     /// Turns messages into one text, for servers that only complete text.
@@ -65,6 +70,7 @@ impl Endpoint {
             timeouts: Timeouts::default(),
             max_reply_bytes: 1 << 20,
             retries: RetryPolicy::default(),
+            poll_interval: POLL_INTERVAL,
             concurrency_limit: ConcurrencyLimit::default(),
             template: ChatTemplate::default(),
         }

@@ -15,6 +15,8 @@ pub type FrameStream = BoxStream<'static, Result<Frame, ProviderFailure>>;
 pub enum Frame {
     /// Something arrived that has no content: the server is alive.
     KeepAlive,
+    /// The request is at this place of the server's queue, counted from 1. 0 = the server has begun.
+    Queued { place: usize },
     /// The server refused parameters of this request. It was sent again with all of these changes.
     ParametersChanged(Vec<ParameterChange>),
     /// More of the reply. Never empty, never cut inside a code point, and without U+0000, which becomes U+FFFD.

@@ -7,6 +7,7 @@ use super::{
     error_text::ErrorScrubber, retry::RetryBudget, retry_after, utf16_body,
 };
 use bytes::Bytes;
+use clotho_config::Secret;
 use reqwest::{
     Client, Method, Response, Url,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
@@ -104,6 +105,13 @@ impl EndpointHttp {
         if response.status().is_success() { Ok(response) } else { Err(self.status_failure(response).await) }
     }
 
+    /// Cancels a job, without retries.
+    pub(super) async fn delete(&self, url: Url) -> Result<(), ProviderFailure> {
+        let client = self.client.get_or_init(|| build(&self.endpoint, &url)).as_ref().map_err(Clone::clone)?;
+        let sent = client.delete(url).headers(self.headers()?).send().await;
+        sent.map(drop).map_err(|error| self.transport_failure(&error))
+    }
+
     fn headers(&self) -> Result<HeaderMap, ProviderFailure> {
         let mut headers = HeaderMap::new();
         let accept = "text/event-stream, application/x-ndjson, application/json";
@@ -111,9 +119,10 @@ impl EndpointHttp {
         for (name, value) in self.kind.dialect().headers() {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
-        if let Some(key) = self.endpoint.key.as_ref().filter(|key| !key.expose().is_empty()) {
+        let own_key = self.endpoint.key.as_ref().map(Secret::expose).filter(|key| !key.is_empty());
+        if let Some(key) = own_key.or_else(|| self.kind.dialect().anonymous_key()) {
             let (name, before) = self.kind.dialect().key_header();
-            let value = HeaderValue::from_str(&format!("{before}{}", key.expose()));
+            let value = HeaderValue::from_str(&format!("{before}{key}"));
             let wrong = |_| ProviderFailure::Misconfigured {
                 words: "the key has characters that are not allowed in a header".to_owned(),
             };

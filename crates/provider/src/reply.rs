@@ -11,6 +11,7 @@ use super::{
     parameter_rules::{self, LearnedRules, ParameterRule},
     params, refused_parameter,
     retry::RetryBudget,
+    running_job::{JobNews, RunningJob},
 };
 use bytes::Bytes;
 use clotho_core::thoughts;
@@ -32,7 +33,7 @@ const MAX_ADAPTATIONS: usize = 8;
 /// State shared by all replies of one endpoint.
 #[derive(Debug)]
 pub(super) struct EndpointState {
-    pub(super) http: EndpointHttp,
+    pub(super) http: Arc<EndpointHttp>,
     breaker: CircuitBreaker,
     /// Models that have rejected a prefill.
     no_prefill_models: Mutex<HashSet<String>>,
@@ -43,7 +44,7 @@ pub(super) struct EndpointState {
 impl EndpointState {
     pub(super) fn new(kind: ProviderKind, endpoint: Endpoint) -> Self {
         Self {
-            http: EndpointHttp::new(kind, endpoint),
+            http: Arc::new(EndpointHttp::new(kind, endpoint)),
             breaker: CircuitBreaker::default(),
             no_prefill_models: Mutex::default(),
             rules: Mutex::default(),
@@ -148,6 +149,8 @@ enum ReplyPhase {
     Send,
     /// Waits for so long before the request is sent again.
     Pause(Duration),
+    /// The server works on a job, or has it in its queue.
+    Job(RunningJob),
     Read(Response),
     Done,
 }
@@ -194,6 +197,10 @@ impl ReplyStream {
                 ReplyPhase::Pause(wait) => {
                     tokio::time::sleep(*wait).await;
                     self.prepare_request();
+                }
+                ReplyPhase::Job(job) => {
+                    let news = job.next().await;
+                    self.accept_job(news);
                 }
                 ReplyPhase::Read(response) => {
                     let (wait, limit) =
@@ -250,7 +257,14 @@ impl ReplyStream {
         match answered {
             Ok(response) => {
                 self.header_cost = header_cost(&response);
-                self.phase = ReplyPhase::Read(response);
+                let Some(queue) = http.kind.dialect().job_queue() else {
+                    self.phase = ReplyPhase::Read(response);
+                    return;
+                };
+                match RunningJob::begin(Arc::clone(http), queue, response, body).await {
+                    Ok(job) => self.phase = ReplyPhase::Job(job),
+                    Err(failure) => self.fail(failure),
+                }
             }
             Err(FailedRequest { failure, .. })
                 if failure.refuses_prefill() && alternation::has_prefill(&self.request) =>
@@ -262,6 +276,22 @@ impl ReplyStream {
                 if !is_adapted {
                     self.fail(failure);
                 }
+            }
+        }
+    }
+
+    /// Tells the place of a job in the queue, or decodes its reply.
+    fn accept_job(&mut self, news: Result<JobNews, ProviderFailure>) {
+        match news {
+            Ok(JobNews::Queued(place)) => self.ready.push_back(Frame::Queued { place }),
+            Ok(JobNews::Running) => self.ready.push_back(Frame::Queued { place: 0 }),
+            Ok(JobNews::Done(reply)) => {
+                self.accept(Ok(Some(Bytes::from(reply.to_string()))));
+                self.accept(Ok(None));
+            }
+            Err(failure) => {
+                self.phase = ReplyPhase::Done;
+                self.fail(failure);
             }
         }
     }

@@ -5,7 +5,7 @@ use super::*;
 use crate::support::mock_model::{MockModel, ReasoningField};
 
 /// Kinds other than OpenAI's, each also the id of a provider, with the start of its request line.
-const KINDS: [(&str, &str); 8] = [
+const KINDS: [(&str, &str); 10] = [
     ("anthropic", "POST /v1/messages"),
     ("gemini", "POST /v1beta/models/mock:streamGenerateContent"),
     ("ollama", "POST /api/chat"),
@@ -14,6 +14,8 @@ const KINDS: [(&str, &str); 8] = [
     ("openrouter", "POST /v1/chat/completions"),
     ("mistral", "POST /v1/chat/completions"),
     ("deepseek", "POST /v1/chat/completions"),
+    ("azure", "POST /openai/deployments/mock/chat/completions?api-version="),
+    ("cohere", "POST /v2/chat"),
 ];
 
 /// Starts a session with a provider of every kind, all at one mock.

@@ -107,6 +107,14 @@ impl LiveSessions {
         self.notify_watchers(writing.session);
     }
 
+    /// Tells that the request of a generation is at this place in the queue of the model server, counted from 1; 0 = it
+    /// has begun.
+    pub fn show_queued<T>(&self, writing: &TextGeneration<T>, place: usize) {
+        if writing.set_server_place(place) {
+            self.notify_watchers(writing.session);
+        }
+    }
+
     /// Replaces the text of a generation behind its first `keep` bytes, and appends reasoning.
     pub fn rewrite<T>(
         &self,
@@ -430,6 +438,22 @@ mod tests {
         assert_eq!(live.count(user), (1, 1));
         live.end(running.id);
         assert_eq!(live.count(user), (0, 0));
+    }
+
+    /// The place in the queue of the model server is shown until the server begins.
+    #[test]
+    fn live_queue_of_the_model_server_is_shown_until_it_begins() {
+        let live = live_without_limits();
+        let running = enqueue_reply(&live, 3, UserId::new(uuid::Uuid::from_u128(2)));
+        let queued = |place| GenerationPhase { word: "queued", place: Some(place) };
+        let waiting = GenerationPhase { word: "waiting", place: None };
+        assert_eq!(running.phase(), waiting);
+        for (place, expected) in [(4, queued(4)), (1, queued(1)), (0, waiting), (2, queued(2))] {
+            live.show_queued(&running, place);
+            assert_eq!(running.phase(), expected);
+        }
+        live.append(&running, "a", "", "streaming");
+        assert_eq!(running.phase(), GenerationPhase { word: "streaming", place: None });
     }
 
     /// A text that turns out to be a thought is saved again, whole, also if it is rewritten while it is being saved.

@@ -53,6 +53,8 @@ pub struct PartialText {
     pub reasoning: String,
     /// `waiting`, `thinking` or `streaming`; [`TextGeneration::phase`] also knows `queued`.
     pub phase: &'static str,
+    /// Its place in the queue of the model server, counted from 1, while it waits there.
+    server_place: Option<usize>,
     /// How many bytes of content and reasoning are already stored.
     saved: (usize, usize),
     /// How often text was taken back, and how often when it was stored.
@@ -98,7 +100,10 @@ impl<T> TextGeneration<T> {
     /// Returns the current phase.
     pub fn phase(&self) -> GenerationPhase {
         match *self.queue_position.borrow() {
-            0 => GenerationPhase { word: self.with_partial_text(|written| written.phase), place: None },
+            0 => self.with_partial_text(|written| match written.server_place {
+                Some(place) => GenerationPhase { word: "queued", place: Some(place) },
+                None => GenerationPhase { word: written.phase, place: None },
+            }),
             place => GenerationPhase { word: "queued", place: Some(place) },
         }
     }
@@ -124,12 +129,18 @@ impl<T> TextGeneration<T> {
         self.queue_position.send_if_modified(|now| std::mem::replace(now, place) != place)
     }
 
+    /// Sets the place in the queue of the model server, 0 = it has begun; `true` if it changed.
+    pub(super) fn set_server_place(&self, place: usize) -> bool {
+        let place = Some(place).filter(|place| *place > 0);
+        std::mem::replace(&mut lock(&self.partial).server_place, place) != place
+    }
+
     /// Appends text and sets the phase.
     pub(super) fn append(&self, content: &str, reasoning: &str, phase: &'static str) {
         let mut written = lock(&self.partial);
         written.content.push_str(content);
         written.reasoning.push_str(reasoning);
-        written.phase = phase;
+        (written.phase, written.server_place) = (phase, None);
     }
 
     /// Replaces the text behind its first `keep` bytes, appends reasoning and sets the phase. All is unsaved then.
@@ -140,7 +151,7 @@ impl<T> TextGeneration<T> {
         }
         written.content.push_str(content);
         written.reasoning.push_str(reasoning);
-        (written.phase, written.saved) = (phase, (0, 0));
+        (written.phase, written.server_place, written.saved) = (phase, None, (0, 0));
         written.rewrites += 1;
     }
 

@@ -145,9 +145,13 @@ data: {{"type":"content_block_delta","index":1,"delta":{{"type":"thinking_delta"
         ),
         "ollama" => format!(r#"{{"message":{{"content":"{words}","thinking":"{words}"}},"done":false}}"#),
         "koboldcpp" => format!(r#"data: {{"token":"{words}"}}"#),
+        "cohere" => format!(
+            r#"data: {{"type":"content-delta","delta":{{"message":{{"content":{{"text":"{words}","thinking":"{words}"}}}}}}}}"#
+        ),
         _ => format!(r#"data: {{"content":"{words}","stop":false}}"#),
     };
-    for kind in ProviderKind::all().map(ProviderKind::name) {
+    // The one with a queue sends no pieces.
+    for kind in ProviderKind::all().map(ProviderKind::name).filter(|kind| *kind != "horde") {
         let gap = if kind == "ollama" { "\n" } else { "\n\n" };
         let pieces = [r"a\ud83d", "", r"\ude00b\udf19", r"\ud83c"].map(|words| text(kind, words));
         let (frames, _) = decode_kind(kind, (pieces.join(gap) + gap).as_bytes());

@@ -5,8 +5,11 @@
 //! and a row in the table of `docs/hosts.md`.
 
 mod anthropic;
+mod azure;
+mod cohere;
 mod deepseek;
 mod gemini;
+mod horde;
 mod koboldcpp;
 mod llamacpp;
 mod mistral;
@@ -18,7 +21,7 @@ use super::dialect::ProviderDialect;
 use std::fmt;
 
 /// All kinds; the default comes first.
-const KINDS: [&dyn ProviderDialect; 9] = [
+const KINDS: [&dyn ProviderDialect; 12] = [
     &openai::OpenAiDialect,
     &anthropic::AnthropicDialect,
     &gemini::GeminiDialect,
@@ -28,6 +31,9 @@ const KINDS: [&dyn ProviderDialect; 9] = [
     &openrouter::OpenRouterDialect,
     &mistral::MistralDialect,
     &deepseek::DeepSeekDialect,
+    &azure::AzureDialect,
+    &cohere::CohereDialect,
+    &horde::HordeDialect,
 ];
 
 /// A kind of model server.
@@ -96,7 +102,11 @@ mod tests {
                     "thinking",
                     "stop",
                     "STOP",
-                    "tool_calls"
+                    "tool_calls",
+                    "content-delta",
+                    "tool-call-delta",
+                    "message-end",
+                    "COMPLETE"
                 ][..]
             )
             .prop_map(Value::from),
@@ -147,6 +157,11 @@ mod tests {
                     "partial_json",
                     "detail",
                     "code",
+                    "generations",
+                    "tool_plan",
+                    "reasoning_content",
+                    "reasoning_details",
+                    "tokens",
                 ][..],
             );
             prop_oneof![
@@ -194,7 +209,7 @@ mod tests {
         let words: Vec<&str> = ProviderKind::all().map(ProviderKind::name).collect();
         let first = ["openai", "anthropic", "gemini", "ollama", "koboldcpp", "llamacpp"];
         assert_eq!(words[..6], first);
-        assert_eq!(words[6..], ["openrouter", "mistral", "deepseek"]);
+        assert_eq!(words[6..], ["openrouter", "mistral", "deepseek", "azure", "cohere", "horde"]);
         for word in words {
             assert_eq!(ProviderKind::from_name(word).map(ProviderKind::name), Some(word));
         }

@@ -258,6 +258,11 @@ impl MockModel {
         self.wait_until("requests", |state| chats(state) >= n).await;
     }
 
+    /// Waits until a request with this line has arrived.
+    pub async fn wait_for_request_line(&self, line: &str) {
+        self.wait_until(line, |state| state.requests.iter().any(|seen| seen.request_line == line)).await;
+    }
+
     /// Waits until the client has aborted `n` replies.
     pub async fn wait_for_aborted_replies(&self, n: usize) {
         self.wait_until("replies that the client left", |state| state.aborted_count >= n).await;

@@ -12,6 +12,9 @@ pub enum Protocol {
     Ollama,
     KoboldCpp,
     LlamaCpp,
+    Cohere,
+    /// A job of the AI Horde, or a question about it. Only scripted replies.
+    Horde,
 }
 
 /// The limits of a request, independent of its protocol.
@@ -45,6 +48,10 @@ impl Protocol {
             "POST /api/chat" => Self::Ollama,
             "POST /api/extra/generate/stream" => Self::KoboldCpp,
             "POST /completion" => Self::LlamaCpp,
+            "POST /v2/chat" => Self::Cohere,
+            "POST /api/v2/generate/text/async" => Self::Horde,
+            line if line.starts_with("GET /api/v2/generate/text/status/") => Self::Horde,
+            line if line.starts_with("POST /openai/deployments/mock/chat/completions?api-version=") => Self::OpenAi,
             line if line.starts_with("POST /v1beta/models/") && line.ends_with(":streamGenerateContent?alt=sse") => {
                 Self::Gemini
             }
@@ -61,6 +68,11 @@ impl Protocol {
             "GET /v1beta/models?pageSize=1000" => json!({"models": [
                 {"name": "models/mock", "inputTokenLimit": 8192, "supportedGenerationMethods": ["generateContent"]},
                 {"name": "models/embedder", "supportedGenerationMethods": ["embedContent"]}]}),
+            "GET /v1/models?page_size=1000&endpoint=chat" => {
+                json!({"models": [{"name": "mock", "context_length": 8192, "endpoints": ["chat"]}]})
+            }
+            "GET /openai/models?api-version=2024-10-21" => json!({"data": [{"id": "gpt-4o-2024-08-06"}]}),
+            "GET /api/v2/status/models?type=text" => json!([{"name": "mock", "count": 1, "type": "text"}]),
             "GET /api/tags" => json!({"models": [{"name": "mock", "model": "mock", "details": {"family": "mock"}}]}),
             "GET /api/v1/model" => json!({"result": "mock"}),
             "GET /api/extra/true_max_context_length" => json!({"value": 8192}),
@@ -87,7 +99,8 @@ impl Protocol {
     pub(super) fn request_limits(self, request: &Value) -> RequestLimits {
         let (most, stops) = match self {
             Self::OpenAi => ("/max_tokens", "/stop"),
-            Self::Anthropic => ("/max_tokens", "/stop_sequences"),
+            Self::Horde => ("/params/max_length", "/params/stop_sequence"),
+            Self::Anthropic | Self::Cohere => ("/max_tokens", "/stop_sequences"),
             Self::Gemini => ("/generationConfig/maxOutputTokens", "/generationConfig/stopSequences"),
             Self::Ollama => ("/options/num_predict", "/options/stop"),
             Self::KoboldCpp => ("/max_length", "/stop_sequence"),
@@ -119,7 +132,11 @@ impl Protocol {
     /// Encodes a piece of reasoning (`is_thought`) or of text.
     pub(super) fn encode_piece(self, request: &Value, words: &str, is_thought: bool) -> Value {
         match self {
-            Self::OpenAi => json!({"choices": [{"index": 0, "delta": {"content": words}}]}),
+            Self::OpenAi | Self::Horde => json!({"choices": [{"index": 0, "delta": {"content": words}}]}),
+            Self::Cohere => {
+                let name = if is_thought { "thinking" } else { "text" };
+                json!({"type": "content-delta", "index": 0, "delta": {"message": {"content": {name: words}}}})
+            }
             Self::Anthropic if is_thought => json!({"type": "content_block_delta", "index": 0,
                 "delta": {"type": "thinking_delta", "thinking": words}}),
             Self::Anthropic => {
@@ -162,7 +179,7 @@ impl Protocol {
                     json!({"model": request["model"], "message": {"role": "assistant", "content": "", "tool_calls": calls}, "done": false}),
                 ]
             }
-            Self::OpenAi | Self::KoboldCpp | Self::LlamaCpp => {
+            Self::OpenAi | Self::KoboldCpp | Self::LlamaCpp | Self::Cohere | Self::Horde => {
                 let call = json!({"name": name, "arguments": arguments});
                 vec![self.encode_piece(request, &format!("<tool_call>{call}</tool_call> And then"), false)]
             }
@@ -179,7 +196,16 @@ impl Protocol {
             other => other.unwrap_or_default().to_owned(),
         };
         match self {
-            Self::OpenAi => Vec::new(),
+            Self::OpenAi | Self::Horde => Vec::new(),
+            Self::Cohere => {
+                let reason = of(["COMPLETE", "MAX_TOKENS", "content_filter"]);
+                let mut delta = json!({"finish_reason": reason});
+                if let (Some(prompt), Some(completion)) = (prompt, completion) {
+                    delta["usage"] = json!({"tokens": {"input_tokens": prompt, "output_tokens": completion},
+                        "cached_tokens": last.cached_tokens()});
+                }
+                vec![json!({"type": "message-end", "delta": delta})]
+            }
             Self::Anthropic => {
                 let reason = of(["end_turn", "max_tokens", "refusal"]);
                 let usage = json!({"output_tokens": completion.unwrap_or_default()});
@@ -232,7 +258,9 @@ impl Protocol {
     pub(super) fn frame_chunk(self, chunk: &Value) -> Vec<u8> {
         match self {
             Self::Ollama => format!("{chunk}\n"),
-            Self::Anthropic => format!("event: {}\ndata: {chunk}\n\n", chunk["type"].as_str().unwrap_or_default()),
+            Self::Anthropic | Self::Cohere => {
+                format!("event: {}\ndata: {chunk}\n\n", chunk["type"].as_str().unwrap_or_default())
+            }
             Self::KoboldCpp => format!("event: message\ndata: {chunk}\n\n"),
             _ => format!("data: {chunk}\r\n\r\n"),
         }

@@ -48,6 +48,9 @@ pub enum ReplyAction {
         /// The phase of the reply.
         phase: &'static str,
     },
+    /// Tell the watchers that the request is at this place in the queue of the model server, counted from 1; 0 = it has
+    /// begun.
+    ShowQueued { place: usize },
     /// Call the tools of [`ReplyMachine::pending_tools`], ask again with their results, and then call
     /// [`ReplyMachine::continue_after_tools`].
     CallTools,
@@ -289,6 +292,7 @@ impl ReplyMachine {
                 self.parameter_changes = Some(changes);
                 None
             }
+            Frame::Queued { place } => Some(ReplyAction::ShowQueued { place }),
             Frame::KeepAlive => None,
         }
     }

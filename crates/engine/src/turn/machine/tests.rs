@@ -66,6 +66,7 @@ fn machine_tool_calls_continue_reply() {
 fn machine_reply_streams_and_finishes() {
     let usage = Usage { prompt: 7, completion: 2, cached: Some(5), ..Usage::default() };
     let (machine, actions) = run_events(vec![
+        ReplyEvent::Frame(Frame::Queued { place: 2 }),
         ReplyEvent::Frame(Frame::KeepAlive),
         ReplyEvent::Frame(Frame::Reasoning("hm".into())),
         text_event("Hello"),
@@ -79,11 +80,12 @@ fn machine_reply_streams_and_finishes() {
         .iter()
         .map(|action| match action {
             ReplyAction::Show { phase, .. } => phase,
-            ReplyAction::CallTools => "call",
+            ReplyAction::ShowQueued { place: 2 } => "queued",
+            ReplyAction::ShowQueued { .. } | ReplyAction::CallTools => "call",
             ReplyAction::Finish => "finish",
         })
         .collect();
-    assert_eq!(phases, ["thinking", "streaming", "streaming", "finish"]);
+    assert_eq!(phases, ["queued", "thinking", "streaming", "streaming", "finish"]);
     assert_eq!((machine.content(), machine.reasoning()), ("Hello there", Some("hm")));
     assert!(machine.runs_rules() && machine.status() == Status::Complete);
     let facts = stored_facts(&machine);
@@ -91,7 +93,7 @@ fn machine_reply_streams_and_finishes() {
     assert_eq!(facts["tokenCount"], json!({"prompt": 7, "completion": 2}));
     assert_eq!((&facts["cachedTokens"], &facts["cost"]), (&json!(5), &Value::Null));
     // S1-13: the time to the first token and to the end.
-    assert_eq!((&facts["firstTokenMs"], &facts["latencyMs"]), (&json!(20), &json!(80)));
+    assert_eq!((&facts["firstTokenMs"], &facts["latencyMs"]), (&json!(30), &json!(90)));
 }
 
 /// Uncalled tool calls are reported in the metadata; switching the model drops those of the previous one.

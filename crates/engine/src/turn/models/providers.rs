@@ -353,7 +353,8 @@ mod tests {
         assert_eq!(
             said,
             "config.toml:4:1: [[providers]] kind: expected one of \"openai\", \"anthropic\", \"gemini\", \"ollama\", \
-             \"koboldcpp\", \"llamacpp\", \"openrouter\", \"mistral\", \"deepseek\", got \"claude\""
+             \"koboldcpp\", \"llamacpp\", \"openrouter\", \"mistral\", \"deepseek\", \"azure\", \"cohere\", \
+             \"horde\", got \"claude\""
         );
         assert!(provider_entries(&config)[0].unusable.is_some());
     }

@@ -330,6 +330,7 @@ pub fn feed_machine<T>(
             ReplyAction::Show { keep: Some(keep), content, reasoning, phase } => {
                 work.live.rewrite(writing, keep, &content, &reasoning, phase)
             }
+            ReplyAction::ShowQueued { place } => work.live.show_queued(writing, place),
             ReplyAction::CallTools => return true,
             ReplyAction::Finish => {}
         }
