@@ -19,6 +19,7 @@
 //! not followed. Keys never appear in logs, errors or traces.
 //!
 //! - To add a kind of server: add a file and a row in `kinds/`, as described in its head.
+//! - To add a service to the list for people: add a row in `services`.
 //! - To add a field or variant of the OpenAI-compatible kind: edit `kinds/openai/chunk.rs` and its table of tests.
 //! - To add a failure: add a variant of [`ProviderFailure`] with its code and hint, and decide whether retrying helps.
 //! - To add a parameter: add its row in `parameter_names`, and its other forms in `parameter_values`.
@@ -63,6 +64,7 @@ mod retry;
 mod retry_after;
 mod running_job;
 mod sent_body;
+mod services;
 pub mod sse;
 mod stream_end;
 mod stream_state;
@@ -86,6 +88,7 @@ pub use models::ModelInfo;
 pub use parameter_change::ParameterChange;
 pub use request::{Request, RequestMessage, RequestRole, ToolRound};
 pub use retry::RetryPolicy;
+pub use services::{MODEL_SERVICES, ModelService};
 pub use template::{ChatTemplate, TemplatedPrompt};
 pub use template_problem::TemplateProblem;
 pub use tokenizer::{Tokenizer, TokenizerError};

@@ -27,6 +27,7 @@ pub async fn list(app: AppData, _: Caller) -> ApiResult<ProvidersResponse> {
         items,
         next: None,
         kinds: ProviderResponse::kinds(),
+        services: ProviderResponse::services(),
         default_model,
         is_chosen,
     })

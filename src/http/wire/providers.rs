@@ -14,7 +14,7 @@ use clotho_config::{ProviderConnection, Secret, parse_api_key};
 use clotho_core::coded_message::{MessageArgs, RenderedMessage};
 use clotho_engine::turn::ProviderProblemDetail;
 use clotho_engine::turn::connections::{ConnectError, ConnectionChange, ConnectionTestReply, ConnectionTestResult};
-use clotho_provider::{ModelInfo, ProviderFailure, ProviderKind};
+use clotho_provider::{MODEL_SERVICES, ModelInfo, ModelService, ProviderFailure, ProviderKind};
 use clotho_store::ConnectedProvider;
 
 /// A submitted API key. `Debug` does not show it.
@@ -68,10 +68,38 @@ pub struct ProvidersResponse {
     pub next: Option<String>,
     /// Supported API kinds.
     pub kinds: Vec<&'static str>,
+    /// Known services and programs to connect.
+    pub services: Vec<ModelServiceResponse>,
     /// Model of sessions without a model of their own.
     pub default_model: String,
     /// Whether the default model was set here and overrides `config.toml`.
     pub is_chosen: bool,
+}
+
+/// A known service or program that serves models.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelServiceResponse {
+    /// Id of the service, suggested as the id of its provider.
+    pub id: &'static str,
+    /// Its name; empty = any server of this kind.
+    pub name: &'static str,
+    /// API kind, one of `kinds`.
+    pub kind: &'static str,
+    /// Base URL of its API; empty = it differs for each user.
+    pub base_url: &'static str,
+    /// Page where a key is made; null if there is none.
+    #[schema(required)]
+    pub key_url: Option<&'static str>,
+    /// Whether it needs a key.
+    pub needs_key: bool,
+}
+
+impl From<ModelService> for ModelServiceResponse {
+    fn from(service: ModelService) -> Self {
+        let ModelService { id, name, kind, base_url, key_url, needs_key } = service;
+        Self { id, name, kind, base_url, key_url, needs_key }
+    }
 }
 
 /// A provider to add.
@@ -260,6 +288,11 @@ impl ProviderResponse {
     /// Returns the supported API kinds.
     pub fn kinds() -> Vec<&'static str> {
         ProviderKind::all().map(ProviderKind::name).collect()
+    }
+
+    /// Returns the known services.
+    pub fn services() -> Vec<ModelServiceResponse> {
+        MODEL_SERVICES.into_iter().map(ModelServiceResponse::from).collect()
     }
 }
 

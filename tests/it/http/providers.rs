@@ -69,6 +69,23 @@ async fn provider_connected_survives_restart_and_hides_key() {
     );
 }
 
+/// The list has services of every kind, and a server of another address is any server of its kind.
+#[tokio::test]
+async fn providers_list_known_services_of_every_kind() {
+    let app = TestServer::start().await;
+    let all = app.get("/api/providers").await;
+    let services = all["services"].as_array().unwrap();
+    for kind in all["kinds"].as_array().unwrap() {
+        assert!(services.iter().any(|service| service["kind"] == *kind), "{kind}");
+    }
+    let horde = services.iter().find(|service| service["id"] == "horde").unwrap();
+    let expected = json!({"id": "horde", "name": "AI Horde", "kind": "horde", "baseUrl": "https://aihorde.net/api",
+        "keyUrl": "https://aihorde.net/register", "needsKey": false});
+    assert_eq!(*horde, expected);
+    let last = services.last().unwrap();
+    assert_eq!((&last["name"], &last["baseUrl"], &last["keyUrl"]), (&json!(""), &json!(""), &json!(null)));
+}
+
 /// Without the file that sealed it, a stored key cannot be opened, and the user is asked to type it again.
 #[tokio::test]
 async fn provider_without_sealing_file_asks_for_key_again() {
