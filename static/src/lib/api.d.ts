@@ -1539,6 +1539,21 @@ export interface components {
             /** @description Why the model cannot be used; null if it can. */
             unusable: string | null;
         };
+        /** @description A known service or program that serves models. */
+        ModelServiceResponse: {
+            /** @description Base URL of its API; empty = it differs for each user. */
+            baseUrl: string;
+            /** @description Id of the service, suggested as the id of its provider. */
+            id: string;
+            /** @description Page where a key is made; null if there is none. */
+            keyUrl: string | null;
+            /** @description API kind, one of `kinds`. */
+            kind: string;
+            /** @description Its name; empty = any server of this kind. */
+            name: string;
+            /** @description Whether it needs a key. */
+            needsKey: boolean;
+        };
         /** @description All available models. */
         ModelsResponse: {
             /** @description Model of sessions without a model of their own. */
@@ -2523,6 +2538,8 @@ export interface components {
             kinds: string[];
             /** @description Always null; the list has one page. */
             next: string | null;
+            /** @description Known services and programs to connect. */
+            services: components["schemas"]["ModelServiceResponse"][];
         };
         /** @description A quick reply that a plugin offers. */
         QuickReply: {
