@@ -106,6 +106,32 @@ describe("connecting a model", () => {
     await close();
   });
 
+  test("a service fills in its address, which can be changed", async () => {
+    const server = await startEmptyServer();
+    const { page, close } = await openPage(browser);
+    await page.goto(server.base);
+    await page.getByRole("button", { name: /Connect a model/ }).click();
+    const service = form(page).getByLabel("Service");
+    const address = form(page).getByLabel("Base URL");
+    assert.ok((await service.locator("option").count()) > 30);
+    await service.selectOption({ label: "OpenRouter" });
+    assert.equal(await address.inputValue(), "https://openrouter.ai/api/v1");
+    assert.equal(await form(page).locator("[name=id]").inputValue(), "openrouter");
+    const link = form(page).getByRole("link", { name: "Get a key from OpenRouter" });
+    assert.equal(await link.getAttribute("href"), "https://openrouter.ai/keys");
+    await checkAccessibility(page, "a service with a page for keys");
+    await address.fill(model.url);
+    await service.selectOption({ label: "Mistral" });
+    assert.equal(await address.inputValue(), model.url, "what was typed stays");
+    await form(page).getByRole("button", { name: "Connect", exact: true }).click();
+    await form(page).waitFor({ state: "detached" });
+    assert.deepEqual(
+      (await servers(server)).map(({ id, kind }) => [id, kind]),
+      [["mistral", "mistral"]],
+    );
+    await close();
+  });
+
   test("Connect waits for the list of models that is on its way", async () => {
     const server = await startEmptyServer();
     const { page, close } = await openPage(browser);

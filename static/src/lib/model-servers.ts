@@ -1,44 +1,23 @@
-// The common model servers: their API types, base URLs, and whether they need a key.
+// What the form for a model server needs to know: which known service a server is, and what to do about failures.
+import type { ModelService } from "./wire.d.ts";
 
-/** `name`: the product's name; empty if the page has its own text. */
-export interface CommonServer {
-  id: string;
-  name: string;
-  kind: string;
-  baseUrl: string;
-  wantsKey: boolean;
-}
+/** Returns the known service that is most similar to a server. The last of a kind stands for all others of it. */
+export const closestService = (
+  services: ModelService[],
+  { kind, baseUrl }: { kind: string; baseUrl: string },
+): ModelService =>
+  services.find((one) => one.kind === kind && one.baseUrl === baseUrl) ??
+  services.findLast((one) => one.kind === kind) ?? { ...OTHER_SERVICE, kind };
 
-export const COMMON_SERVERS: CommonServer[] = [
-  { id: "local", name: "", kind: "openai", baseUrl: "http://127.0.0.1:8080/v1", wantsKey: false },
-  { id: "ollama", name: "Ollama", kind: "ollama", baseUrl: "http://127.0.0.1:11434", wantsKey: false },
-  { id: "claude", name: "Claude (Anthropic)", kind: "anthropic", baseUrl: "https://api.anthropic.com", wantsKey: true },
-  {
-    id: "gemini",
-    name: "Gemini (Google)",
-    kind: "gemini",
-    baseUrl: "https://generativelanguage.googleapis.com",
-    wantsKey: true,
-  },
-  { id: "chatgpt", name: "OpenAI", kind: "openai", baseUrl: "https://api.openai.com/v1", wantsKey: true },
-  { id: "openrouter", name: "OpenRouter", kind: "openai", baseUrl: "https://openrouter.ai/api/v1", wantsKey: true },
-  { id: "deepseek", name: "DeepSeek", kind: "openai", baseUrl: "https://api.deepseek.com/v1", wantsKey: true },
-  { id: "koboldcpp", name: "KoboldCpp", kind: "koboldcpp", baseUrl: "http://127.0.0.1:5001", wantsKey: false },
-  {
-    id: "llamacpp",
-    name: "llama.cpp (/completion)",
-    kind: "llamacpp",
-    baseUrl: "http://127.0.0.1:8080",
-    wantsKey: false,
-  },
-  { id: "openai", name: "", kind: "openai", baseUrl: "", wantsKey: true },
-];
-
-/** Returns the common server that is most similar to a server. */
-export const closestServer = ({ kind, baseUrl }: { kind: string; baseUrl: string }): CommonServer =>
-  COMMON_SERVERS.find((one) => one.kind === kind && one.baseUrl === baseUrl) ??
-  COMMON_SERVERS.findLast((one) => one.kind === kind) ??
-  (COMMON_SERVERS.at(-1) as CommonServer);
+/** Any other server. */
+const OTHER_SERVICE: ModelService = {
+  id: "openai",
+  name: "",
+  kind: "openai",
+  baseUrl: "",
+  keyUrl: null,
+  needsKey: true,
+};
 
 /** Returns a name that is not taken. */
 export function freeName(wanted: string, taken: string[]) {

@@ -205,6 +205,7 @@ export type ModelInfo = Schemas["ModelResponse"];
 export type Models = Pick<Schemas["ModelsResponse"], "items" | "problems">;
 export type Provider = Schemas["ProviderResponse"];
 export type Providers = Schemas["ProvidersResponse"];
+export type ModelService = Schemas["ModelServiceResponse"];
 export type NewProvider = Schemas["CreateProviderRequest"];
 export type ProviderChange = Schemas["UpdateProviderRequest"];
 export type ProviderTestRequest = Schemas["TestNewProviderRequest"];

@@ -4,15 +4,14 @@ import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/p
 import { changeProvider, connect, readProviders, testNewServer } from "../actions/providers.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import { modelFailureText } from "../lib/model-failure.ts";
-import { COMMON_SERVERS, freeName, closestServer, nextStep } from "../lib/model-servers.ts";
+import { closestService, freeName, nextStep } from "../lib/model-servers.ts";
 import words from "../lib/strings/en-settings.ts";
 import { chatModels } from "../model/library.ts";
 import { dropDialogNotices, openDialog } from "../model/page.ts";
 import { providers } from "../model/providers.ts";
 import { Modal, LoadingRows, icon } from "./common.tsx";
-import type { Provider, ProviderTestProblem, ProviderTestResult } from "../lib/wire.d.ts";
+import type { ModelService, Provider, ProviderTestProblem, ProviderTestResult } from "../lib/wire.d.ts";
 import type { Dialog } from "../model/page.ts";
-import type { CommonServer } from "../lib/model-servers.ts";
 
 addEnglish(words);
 
@@ -30,18 +29,30 @@ export function Connect({ id, back }: { id: string | null; back: Dialog | null }
   const known = all.items.find((one) => one.id === id) ?? null;
   return (
     <Modal title={title} keeps>
-      <Form known={known} taken={all.items.map((one) => one.id)} close={() => openDialog(back)} />
+      <Form
+        known={known}
+        services={all.services}
+        taken={all.items.map((one) => one.id)}
+        close={() => openDialog(back)}
+      />
     </Modal>
   );
 }
 
-const nameOf = ({ id, name }: CommonServer) => name || t(id === "local" ? "connect.kind.local" : "connect.kind.openai");
+const nameOf = ({ id, name }: ModelService) => name || t(id === "local" ? "connect.kind.local" : "connect.kind.openai");
 
 /** The request that is running, if any. */
 type ConnectRequest = "" | "looking" | "testing" | "saving";
 
-function Form({ known, taken, close }: { known: Provider | null; taken: string[]; close: () => void }) {
-  const usual = useSignal(known ? closestServer(known) : (COMMON_SERVERS[0] as CommonServer));
+interface FormProps {
+  known: Provider | null;
+  services: ModelService[];
+  taken: string[];
+  close: () => void;
+}
+
+function Form({ known, services, taken, close }: FormProps) {
+  const usual = useSignal(known ? closestService(services, known) : (services[0] as ModelService));
   const seen = useSignal<ProviderTestResult | null>(null);
   const doing = useSignal<ConnectRequest>("");
   const form = useRef<HTMLFormElement | null>(null);
@@ -57,7 +68,7 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
   const value = (name: string) => field(name)?.value.trim() ?? "";
   const choose = (event: Event) => {
     const before = usual.peek();
-    const next = COMMON_SERVERS.find(({ id }) => id === (event.target as HTMLSelectElement).value) ?? before;
+    const next = services.find(({ id }) => id === (event.target as HTMLSelectElement).value) ?? before;
     usual.value = next;
     // An address or name that the user typed stays.
     if (["", before.baseUrl].includes(value("baseUrl"))) field("baseUrl").value = next.baseUrl;
@@ -117,14 +128,14 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
     isSaving.current = false;
     if (saved) close();
   };
-  const wantsKey = usual.value.wantsKey;
+  const { needsKey, keyUrl } = usual.value;
   return (
     <form ref={form} class="connect" onSubmit={save}>
       <p class="aside">{t("connect.text")}</p>
       <label>
         {t("connect.what")}
         <select name="usual" onChange={choose}>
-          {COMMON_SERVERS.map((one) => (
+          {services.map((one) => (
             <option key={one.id} value={one.id} selected={one.id === usual.peek().id}>
               {nameOf(one)}
             </option>
@@ -148,8 +159,15 @@ function Form({ known, taken, close }: { known: Provider | null; taken: string[]
       <label>
         {t("connect.key")}
         <input name="key" type="password" maxlength={4000} autocomplete="off" spellcheck={false} onInput={changed} />
-        <small>{t(known?.hasKey ? "connect.keyKept" : wantsKey ? "connect.keyNeeded" : "connect.keyNone")}</small>
+        <small>{t(known?.hasKey ? "connect.keyKept" : needsKey ? "connect.keyNeeded" : "connect.keyNone")}</small>
       </label>
+      {keyUrl && (
+        <p class="aside">
+          <a href={keyUrl} target="_blank" rel="noopener noreferrer">
+            {t("connect.keyPage", { name: nameOf(usual.value) })}
+          </a>
+        </p>
+      )}
       {known?.hasKey && (
         <label class="check">
           <input name="drop" type="checkbox" onChange={changed} />

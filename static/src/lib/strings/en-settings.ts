@@ -2,7 +2,7 @@
 
 export default {
   "connect.text": "Where does the model run? Clotho sends its requests there.",
-  "connect.what": "API type",
+  "connect.what": "Service",
   "connect.kind.local": "Local: llama.cpp, LM Studio, …",
   "connect.kind.openai": "Other OpenAI-compatible API",
   "connect.address": "Base URL",
@@ -10,6 +10,7 @@ export default {
   "connect.key": "API key",
   "connect.keyNone": "Usually not required.",
   "connect.keyNeeded": "From your account at the provider. It is stored encrypted and never shown again.",
+  "connect.keyPage": "Get a key from {name}",
   "connect.keyKept": "A key is saved. Leave the field empty to keep it. For another host, enter it again.",
   "connect.keyDrop": "Delete the saved key",
   "connect.name": "Name",
@@ -35,7 +36,7 @@ export default {
   "connect.next.key": "Check the API key. Check that your account may use this model.",
   "connect.next.credit": "Check the credit of your account.",
   "connect.next.missing": "Check the end of the base URL (often /v1) and the name of the model.",
-  "connect.next.garbled": "The server speaks another protocol. Check the API type and the base URL.",
+  "connect.next.garbled": "The server speaks another protocol. Check the service and the base URL.",
   "connect.next.wait": "The rate limit is reached. Test again in a minute.",
   "connect.next.other": "Fix what the server reports, and test again.",
   "settings.title": "Settings",

@@ -78,7 +78,8 @@ export default {
   "library.branches": "{n} branch|{n} branches",
 
   "models.title": "Connect a model",
-  "models.short": "Claude, Gemini, Ollama, KoboldCpp, llama.cpp, or any OpenAI-compatible server.",
+  "models.short":
+    "Claude, Gemini, OpenRouter, AI Horde, Ollama, KoboldCpp, llama.cpp, or any OpenAI-compatible server.",
   "models.have": "One model is connected.|{n} models are connected.",
   "models.none": "No model is connected yet. The adventure needs none. Characters need one.",
   "models.connect": "Connect a model",

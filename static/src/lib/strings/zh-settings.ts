@@ -2,7 +2,7 @@
 
 export default {
   "connect.text": "模型在哪里运行？Clotho 会向那里发送请求。",
-  "connect.what": "API 类型",
+  "connect.what": "服务",
   "connect.kind.local": "本机：llama.cpp、LM Studio、vLLM 等",
   "connect.kind.openai": "其他兼容 OpenAI 的 API",
   "connect.address": "基础 URL",
@@ -10,6 +10,7 @@ export default {
   "connect.key": "API 密钥",
   "connect.keyNone": "通常不需要。",
   "connect.keyNeeded": "从你在服务商的账户取得。加密保存，之后不再显示。",
+  "connect.keyPage": "到 {name} 获取密钥",
   "connect.keyKept": "已保存密钥。留空就保留；换到别的主机要重新输入。",
   "connect.keyDrop": "删除已保存的密钥",
   "connect.name": "名称",
@@ -35,7 +36,7 @@ export default {
   "connect.next.key": "请检查 API 密钥，以及账户能否使用这个模型。",
   "connect.next.credit": "请检查账户余额。",
   "connect.next.missing": "请检查基础 URL 的结尾（常为 /v1）和模型名称。",
-  "connect.next.garbled": "服务器用的是别的协议。请检查 API 类型和基础 URL。",
+  "connect.next.garbled": "服务器用的是别的协议。请检查服务和基础 URL。",
   "connect.next.wait": "已达到频率限制。一分钟后再测试。",
   "connect.next.other": "按服务器所说的修改，再测试。",
   "settings.title": "设置",

@@ -132,7 +132,7 @@ export default {
   "library.branches": "{n} 条分支",
 
   "models.title": "连接模型",
-  "models.short": "Claude、Gemini、Ollama、KoboldCpp、llama.cpp，或任何兼容 OpenAI 的服务。",
+  "models.short": "Claude、Gemini、OpenRouter、AI Horde、Ollama、KoboldCpp、llama.cpp，或任何兼容 OpenAI 的服务。",
   "models.have": "已连接 {n} 个模型。",
   "models.none": "还没有连接模型。冒险不需要模型，角色需要模型。",
   "models.connect": "连接模型",
