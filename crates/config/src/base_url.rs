@@ -16,6 +16,9 @@ const OPENAI_ENDINGS: [&str; 9] = [
     "models/list",
 ];
 
+/// Kinds whose addresses are those of OpenAI's API.
+const OPENAI_KINDS: [&str; 4] = ["openai", "openrouter", "mistral", "deepseek"];
+
 /// Endings of Anthropic's API.
 const ANTHROPIC_ENDINGS: [&str; 6] =
     ["messages/count_tokens", "messages/batches", "messages", "chat/completions", "complete", "v1/models"];
@@ -143,7 +146,7 @@ fn without_endpoint<'a>(kind: &str, path: &'a str) -> Option<&'a str> {
     known.or_else(|| without_model_method(path)).or_else(|| {
         // `/models` alone is the base of some servers. `/chat` is a part of `/chat/completions`.
         let shorter = || without_ending(path, "models").or_else(|| without_ending(path, "chat"));
-        let base = (kind == "openai").then(shorter)??;
+        let base = OPENAI_KINDS.contains(&kind).then(shorter)??;
         base.rsplit('/').next().is_some_and(is_api_version).then_some(base)
     })
 }
@@ -198,6 +201,15 @@ mod tests {
             ("openai", "“http://h/V1/Chat/Completions”", "http://h/V1"),
             ("openai", "http://h/chat/completions", "http://h"),
             ("openai", "http://h/v1/chat", "http://h/v1"),
+            ("openrouter", "http://h/api/v1/models", "http://h/api/v1"),
+            ("mistral", "http://h/v1/chat/completions", "http://h/v1"),
+            ("deepseek", "http://h/beta/chat/completions", "http://h/beta"),
+            (
+                "azure",
+                "http://h/openai/deployments/d/chat/completions?api-version=2",
+                "http://h/openai/deployments/d?api-version=2",
+            ),
+            ("horde", "http://h/api/", "http://h/api"),
             ("openai", "http://h//v1//chat//completions", "http://h/v1"),
             ("openai", "http://h//v1", "http://h/v1"),
             ("ollama", "http://h:11434//api//chat", "http://h:11434"),
