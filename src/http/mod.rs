@@ -153,6 +153,8 @@ fn character_routes() -> Vec<RouteEntry> {
         route(GET, "/api/personas", User, "List personas", personas::list),
         route(POST, "/api/personas", User, "Create a persona", personas::create).with_statuses(&[201]),
         route(POST, "/api/personas/import", User, "Import personas", personas::import).with_statuses(&[201]),
+        route(GET, "/api/personas/choices", User, "Get the personas for new sessions", personas::choices),
+        route(PUT, "/api/personas/choices", User, "Choose a persona for new sessions", personas::choose),
         route(GET, "/api/personas/{pid}", User, "Get a persona", personas::read),
         route(GET, "/api/personas/{pid}/avatar", User, "Get the avatar of a persona", avatars::read_persona)
             .with_statuses(OK_OR_NOT_MODIFIED),

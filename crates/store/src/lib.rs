@@ -13,7 +13,8 @@
 //!   side. `node_views.rs`: reads many nodes at once.
 //! - `traces.rs`: how a reply was made. `usage.rs`: tokens and costs of replies.
 //! - `library.rs`: users and cards. `lorebook_bindings.rs`: bindings of lorebooks to sessions and cards.
-//!   `devices.rs`: paired devices. `connection_profiles.rs`: named sets of model settings.
+//!   `devices.rs`: paired devices. `connection_profiles.rs`: named sets of model settings. `persona_choices.rs`: the
+//!   personas that new sessions get.
 //! - `claims.rs`: idempotency keys of requests, committed together with the write.
 //! - `upkeep/`: trash, backups, garbage collection and the doctor.
 //! - `export.rs` writes a session as the lines of a file, `session_import.rs` reads one. `node_import.rs`
@@ -66,6 +67,7 @@ mod overlay;
 mod page;
 mod path_worlds;
 mod pending_erasures;
+mod persona_choices;
 mod prepared;
 mod presets;
 pub mod private_files;
@@ -129,6 +131,7 @@ pub use overlay::NodeStateUpdate;
 pub use page::{NodePage, PathFilter};
 pub use path_worlds::PathPoint;
 pub use pending_erasures::PendingErasure;
+pub use persona_choices::PersonaChoices;
 pub use presets::{PresetBodies, PresetHead, StoredPreset};
 pub use read::StoreReader;
 pub use replies::{OrphanReply, ReplyCompletion};

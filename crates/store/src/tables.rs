@@ -36,6 +36,9 @@ diesel::table! {
     }
 }
 diesel::table! {
+    persona_choices (owner_n, target) { owner_n -> BigInt, target -> Binary, persona -> Binary, }
+}
+diesel::table! {
     holds (n) { n -> BigInt, lorebook_n -> BigInt, scope -> Text, target -> Binary, }
 }
 diesel::table! {
@@ -209,6 +212,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     lorebooks,
     nodes,
     operations,
+    persona_choices,
     personas,
     presets,
     script_consents,

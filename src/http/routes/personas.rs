@@ -10,10 +10,12 @@ use crate::http::error::ApiError;
 use crate::http::query::{PersonaIdPath, QueryParams};
 use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::upload_form::UploadForm;
-use crate::http::wire::cards::{PersonaFields, PersonaResponse, PersonasImportResponse};
+use crate::http::wire::cards::{
+    ChoosePersonaRequest, PersonaChoicesResponse, PersonaFields, PersonaResponse, PersonasImportResponse,
+};
 use crate::http::wire::{PageQuery, PageResponse};
 use clotho_compat::interop::persona::{self, PersonaError};
-use clotho_core::ids::PersonaId;
+use clotho_core::ids::{CharacterId, PersonaId};
 use clotho_engine::transfer::{self, ForeignImportReport};
 use clotho_store::{IdempotencyClaim, PersonaCard, Tx};
 
@@ -72,11 +74,20 @@ pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult
     let (stored, claim) = (personas.clone(), IdempotencyClaim::current());
     let write = move |tx: &mut Tx<'_>| {
         stored.iter().try_for_each(|persona| tx.put_persona(caller.0, persona))?;
+        let is_default = |one: &&PersonaCard| one.card.get("metadata").is_some_and(is_default_there);
+        if let Some(default) = stored.iter().find(is_default) {
+            tx.suggest_persona(caller.0, None, default.id)?;
+        }
         tx.record_claim(claim.as_ref(), &stored.iter().map(|persona| persona.id).collect::<Vec<_>>())
     };
     app.store.write(write).await?;
     let items = personas.into_iter().map(PersonaResponse::from).collect();
     ApiResponse::created(&PersonasImportResponse { items, report: report.into() })
+}
+
+/// Returns whether an imported persona was the default in its program.
+fn is_default_there(metadata: &Value) -> bool {
+    metadata.pointer("/sillytavern/isDefault") == Some(&Value::Bool(true))
 }
 
 impl From<PersonaError> for ApiError {
@@ -123,6 +134,42 @@ pub async fn delete(app: AppData, caller: Caller, id: PersonaIdPath) -> ApiResul
     let now = app.clock.now();
     app.store.write(move |tx| tx.trash_persona(caller.0, id.0, now)).await?;
     Ok(ApiResponse::no_content())
+}
+
+/// Returns the personas that the caller chose for new sessions.
+///
+/// # Errors
+/// Returns an error if the database fails.
+pub async fn choices(app: AppData, caller: Caller) -> ApiResult<PersonaChoicesResponse> {
+    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.persona_choices(caller.0)?)).await?;
+    ApiResponse::ok(&found.into())
+}
+
+/// Chooses the default persona, or locks a persona to a character.
+///
+/// # Errors
+/// Returns an error if the request names no persona, or the persona or the character does not exist.
+pub async fn choose(
+    app: AppData,
+    caller: Caller,
+    body: JsonBody<ChoosePersonaRequest>,
+) -> ApiResult<PersonaChoicesResponse> {
+    let (character, persona) = (body.0.character_id.map(|id| id.0), body.0.persona_id.map(|id| id.0));
+    app.store.write(move |tx| tx.choose_persona(caller.0, character, persona)).await?;
+    choices(app, caller).await
+}
+
+/// Returns the persona that the caller chose for a new session with a character.
+///
+/// # Errors
+/// Returns an error if the database fails.
+pub async fn chosen(
+    app: &AppData,
+    caller: Caller,
+    character: Option<CharacterId>,
+) -> Result<Option<PersonaId>, ApiError> {
+    let found = app.store.read::<_, ApiError, _>(move |reader| Ok(reader.persona_choices(caller.0)?)).await?;
+    Ok(character.and_then(|id| found.persona_for(id)))
 }
 
 /// Loads one of the caller's personas.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::connection_profiles::{load_usable_profile, model_problems};
 use super::presets::check_preset_usable;
-use super::{AppData, parameters};
+use super::{AppData, parameters, personas};
 use crate::app::App;
 use crate::http::body::{JsonBody, JsonListBody};
 use crate::http::caller::Caller;
@@ -39,9 +39,13 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<CreateSessionRe
         None => None,
     };
     let connection = profile.as_ref().map(|profile| profile.settings.clone()).unwrap_or_default();
+    let persona = match body.persona_id {
+        Some(named) => named.map(|id| id.0),
+        None => personas::chosen(&app, caller, body.character_ids.first().map(|id| id.0)).await?,
+    };
     let new = turn::SessionSpec {
         character_ids: body.character_ids.iter().map(|id| id.0).collect(),
-        persona_id: body.persona_id.map(|id| id.0),
+        persona_id: persona,
         title: body.title,
         plugins: body.plugins.map(|list| list.into_iter().map(Into::into).collect()),
         model: body.model.or(connection.model),

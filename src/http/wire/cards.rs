@@ -13,7 +13,7 @@ use crate::http::error::{ApiError, ApiErrorCode};
 use crate::http::json_schema::JsonMap;
 use clotho_core::tree::ScriptConsent;
 use clotho_core::tree::card::{self, ValidationError};
-use clotho_store::{CharacterCard, PersonaCard};
+use clotho_store::{CharacterCard, PersonaCard, PersonaChoices};
 
 /// A character that a session is played with.
 #[derive(Debug, Serialize, ToSchema)]
@@ -222,6 +222,50 @@ pub struct CharacterFields {
     #[serde(deserialize_with = "deserialize_null")]
     #[schema(value_type = Option<JsonMap>)]
     pub requested_settings: Option<()>,
+}
+
+/// The personas that new sessions get if a request names none.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PersonaChoicesResponse {
+    /// The default persona; null if there is none.
+    #[schema(required)]
+    pub default_id: Option<String>,
+    /// Characters that a persona is locked to.
+    pub locks: Vec<PersonaLock>,
+}
+
+/// A persona that is locked to a character: new sessions with the character get it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PersonaLock {
+    /// The character.
+    pub character_id: WireCharacterId,
+    /// The persona.
+    pub persona_id: WirePersonaId,
+}
+
+/// A choice of a persona for new sessions.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ChoosePersonaRequest {
+    /// The character to lock the persona to; null or absent = choose the default persona.
+    #[serde(default)]
+    pub character_id: Option<WireCharacterId>,
+    /// The persona; null removes the choice.
+    #[schema(required)]
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub persona_id: Option<WirePersonaId>,
+}
+
+impl From<PersonaChoices> for PersonaChoicesResponse {
+    fn from(choices: PersonaChoices) -> Self {
+        let lock = |(character, persona)| PersonaLock { character_id: WireId(character), persona_id: WireId(persona) };
+        Self {
+            default_id: choices.default.map(|id| id.to_string()),
+            locks: choices.locks.into_iter().map(lock).collect(),
+        }
+    }
 }
 
 /// Fields of a persona: all fields of a new one, or the fields to change.

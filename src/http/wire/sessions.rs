@@ -294,8 +294,11 @@ const fn yes() -> bool {
 pub struct CreateSessionRequest {
     /// Characters of the session; the first speaks by default.
     pub character_ids: Vec<WireCharacterId>,
-    /// Persona of the user.
-    pub persona_id: Option<WirePersonaId>,
+    /// Persona of the user; null = none. Default: the one that is locked to the first character, else the default
+    /// persona.
+    #[serde(default, deserialize_with = "deserialize_nullable_option")]
+    #[schema(value_type = Option<String>)]
+    pub persona_id: Option<Option<WirePersonaId>>,
     /// Title; default: the name of the first character.
     pub title: Option<String>,
     /// Plugins; default: those that the first character suggests.

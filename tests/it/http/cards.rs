@@ -199,6 +199,7 @@ async fn card_with_large_scripts_imports_and_exports_them() {
 async fn persona_import_from_settings_reports_each_persona() {
     let app = TestServer::start().await;
     let settings = json!({"power_user": {
+        "default_persona": "a.png",
         "personas": {"a.png": "Ann", "b.png": "Bo"},
         "persona_descriptions": {"a.png": {"description": "A smith.", "position": 0}, "b.png": {"description": "x".repeat(600 << 10)}},
     }});
@@ -211,6 +212,7 @@ async fn persona_import_from_settings_reports_each_persona() {
     assert_eq!((items.len(), &items[0]["name"], &items[0]["description"]), (1, &json!("Ann"), &json!("A smith.")));
     let fates: Vec<&Value> = came["report"]["items"].as_array().unwrap().iter().map(|item| &item["fate"]).collect();
     assert_eq!(fates, ["works", "skipped"]);
+    assert_eq!(app.get("/api/personas/choices").await["defaultId"], items[0]["id"]);
     ask().await.expect(201);
     assert_eq!(app.get("/api/personas").await["items"].as_array().unwrap().len(), 1);
     let session =
@@ -221,4 +223,49 @@ async fn persona_import_from_settings_reports_each_persona() {
     let path = format!("/api/personas/{}/avatar", items[0]["id"].as_str().unwrap());
     let changed = app.request("PUT", &path).bytes(&drawn, "image/png").send().await.expect(200);
     assert_eq!(get_raw(&app, changed["avatar"].as_str().unwrap()).await.body, drawn);
+}
+
+/// A new session gets the persona that is locked to its first character, else the default one, unless it names another
+/// or none. A choice does not count while its persona is in the trash.
+#[tokio::test]
+async fn session_created_without_persona_gets_locked_or_default_persona() {
+    let app = TestServer::start().await;
+    let rin = json!(app.create_character(&json!({"name": "Rin"})).await);
+    let ivo = json!(app.create_character(&json!({"name": "Ivo"})).await);
+    let ann = json!(id_of(&app.post("/api/personas", &json!({"name": "Ann"})).await));
+    let bo = json!(id_of(&app.post("/api/personas", &json!({"name": "Bo"})).await));
+    let played = async |character: &Value| {
+        app.post("/api/sessions", &json!({"characterIds": [character]})).await["personaId"].clone()
+    };
+    let path = "/api/personas/choices";
+    assert_eq!(app.get(path).await, json!({"defaultId": null, "locks": []}));
+    assert_eq!(played(&rin).await, Value::Null);
+    app.put(path, &json!({"personaId": ann})).await;
+    let chosen = app.put(path, &json!({"characterId": ivo, "personaId": bo})).await;
+    let lock = json!({"characterId": ivo, "personaId": bo});
+    assert_eq!(chosen, json!({"defaultId": ann, "locks": [lock]}));
+    assert_eq!(app.get(path).await, chosen);
+    assert_eq!((played(&rin).await, played(&ivo).await), (ann.clone(), bo.clone()));
+    let nobody = app.post("/api/sessions", &json!({"characterIds": [ivo], "personaId": null})).await;
+    assert_eq!(nobody["personaId"], Value::Null, "a request can ask for no persona");
+    let named = app.post("/api/sessions", &json!({"characterIds": [ivo], "personaId": ann})).await;
+    assert_eq!(named["personaId"], ann);
+    app.request("DELETE", &format!("/api/personas/{}", bo.as_str().unwrap())).send().await.expect(204);
+    assert_eq!(played(&ivo).await, ann, "the default stands in for a persona in the trash");
+    let freed = app.put(path, &json!({"characterId": null, "personaId": null})).await;
+    assert_eq!((&freed["defaultId"], played(&rin).await), (&Value::Null, Value::Null));
+}
+
+/// A choice that names nothing, or something unknown, is refused and changes nothing.
+#[tokio::test]
+async fn persona_choice_of_unknown_thing_is_refused() {
+    let app = TestServer::start().await;
+    let rin = json!(app.create_character(&json!({"name": "Rin"})).await);
+    let ann = json!(id_of(&app.post("/api/personas", &json!({"name": "Ann"})).await));
+    let choose = async |body: Value| app.request("PUT", "/api/personas/choices").json(&body).send().await;
+    choose(json!({"characterId": rin})).await.expect_error("invalid");
+    choose(json!({"personaId": rin})).await.expect_error("not_found");
+    choose(json!({"characterId": ann, "personaId": ann})).await.expect_error("not_found");
+    choose(json!({"persona": ann})).await.expect_error("invalid");
+    assert_eq!(app.get("/api/personas/choices").await, json!({"defaultId": null, "locks": []}));
 }

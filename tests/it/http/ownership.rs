@@ -181,6 +181,10 @@ async fn foreign_ids_in_body_or_query_return_404() {
     let persona = json!({"characterIds": [character], "personaId": stranger.persona.to_string()});
     refused("POST", "/api/sessions".into(), persona).await;
     refused("PATCH", format!("/api/sessions/{sid}"), json!({"personaId": stranger.persona.to_string()})).await;
+    let choice = json!({"personaId": stranger.persona.to_string()});
+    refused("PUT", "/api/personas/choices".into(), choice).await;
+    let lock = json!({"characterId": stranger.character.to_string(), "personaId": null});
+    refused("PUT", "/api/personas/choices".into(), lock).await;
     let bound = json!({"lorebookId": stranger.lorebook.to_string()});
     refused("PATCH", format!("/api/characters/{}", character.as_str().unwrap()), bound).await;
     let bound = json!({"name": "Rin", "lorebookId": stranger.lorebook.to_string()});

@@ -261,6 +261,10 @@ fn personas_import_with_pictures_and_bindings() {
     assert!(!moth.card.contains_key("avatar"));
     let played: Vec<_> = sessions(&store).iter().map(|held| held.session.persona.as_ref().unwrap().id).collect();
     assert_eq!(played, [moth.id, wren.id, wren.id]);
+    let choices = store.read(move |reader| reader.persona_choices(owner));
+    assert_eq!(choices.default, Some(wren.id), "the default persona is that of new sessions");
+    let locked: Vec<_> = choices.locks.iter().map(|(_, persona)| *persona).collect();
+    assert_eq!(locked, [moth.id], "a card keeps its persona for new sessions");
     let known = row_counts(&store);
     assert_eq!((import_folder(&store, root.path()).totals.personas, row_counts(&store)), (0, known));
     store.assert_healthy();

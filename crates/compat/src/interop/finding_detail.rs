@@ -207,12 +207,12 @@ coded_messages! {
         PersonaLorebookMissing { name: String } = "persona_lorebook",
         /// Cards that a persona was bound to.
         #[error(
-            "it was connected to {}: their chats use it; choose a persona for each new session",
+            "it was connected to {}: in an import of the whole folder, their chats and new sessions with them use it",
             count_phrase(*count, "character", "characters")
         )]
         PersonaBound { count: usize } = "persona_bound",
         /// The default persona.
-        #[error("it was the default persona; here you choose a persona for each session")]
+        #[error("it was the default persona: new sessions start with it, unless another one was chosen here")]
         DefaultPersona {} = "persona_default",
 
         // Lorebooks.

@@ -104,7 +104,7 @@ fn convert_persona(file: &str, name: &Value, about: Option<&Value>, is_default: 
     let mut kept = Map::from_iter([("file".to_owned(), file.into()), ("about".to_owned(), about.into())]);
     if is_default {
         kept.insert("isDefault".to_owned(), true.into());
-        findings.push(ImportFinding::kept(&FindingDetail::DefaultPersona {}));
+        findings.push(ImportFinding::works(&FindingDetail::DefaultPersona {}));
     }
     let card = json!({
         "name": name.replace('\0', ""),

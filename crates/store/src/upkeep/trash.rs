@@ -20,6 +20,7 @@ use crate::files;
 use crate::lore;
 use crate::lorebook_bindings;
 use crate::pending_erasures;
+use crate::persona_choices;
 use crate::read::StoreReader;
 use crate::session_tags;
 use crate::stored::StoredSession;
@@ -231,11 +232,13 @@ impl Tx<'_> {
                 (TrashEntryKind::Character, n) => tx.update_trash_row(|conn| {
                     let gone = diesel::delete(characters::table.find(n)).execute(conn)?;
                     lorebook_bindings::delete_orphans(conn)?;
+                    persona_choices::delete_orphans(conn)?;
                     files::delete_orphans(conn).map(|_| gone)
                 }),
                 (TrashEntryKind::Persona, n) => tx.update_trash_row(|conn| {
                     let gone = diesel::delete(personas::table.find(n)).execute(conn)?;
                     lorebook_bindings::delete_orphans(conn)?;
+                    persona_choices::delete_orphans(conn)?;
                     files::delete_orphans(conn).map(|_| gone)
                 }),
                 (TrashEntryKind::Lorebook, n) => tx.update_trash_row(|conn| {
@@ -269,6 +272,7 @@ impl Tx<'_> {
             let books = diesel::delete(lorebooks::table.filter(lorebooks::trashed.lt(before))).execute(conn)?;
             let presets = diesel::delete(presets::table.filter(presets::trashed.lt(before))).execute(conn)?;
             lorebook_bindings::delete_orphans(conn)?;
+            persona_choices::delete_orphans(conn)?;
             files::delete_orphans(conn)?;
             let all = given_up + people + personas + books + presets;
             if all > 0 {

@@ -1,6 +1,6 @@
 //! Imports characters from cards. A changed card replaces its character, unless that was edited here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -35,6 +35,8 @@ pub struct ImportCast {
     pub card_personas: HashMap<String, PersonaId>,
     /// The default persona for new chats.
     pub default: Option<PersonaId>,
+    /// The personas that this import created.
+    pub new_personas: HashSet<PersonaId>,
 }
 
 /// An imported character.

@@ -266,6 +266,7 @@ impl<'a> ForeignImport<'a> {
             self.load_namesakes().await?;
         }
         self.characters(root, &mut cast).await?;
+        self.persona_choices(&cast).await?;
         self.prompts(root).await?;
         for folder in &root.folders {
             self.import_chat_folder(folder, &mut cast).await?;

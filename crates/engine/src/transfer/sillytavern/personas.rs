@@ -17,6 +17,13 @@ use super::import_match::ImportDecision;
 use super::settings::SillyTavernSettings;
 use super::{ForeignImport, unreadable};
 
+/// A persona of the folder as it is here.
+struct PersonaMatch {
+    id: PersonaId,
+    /// Whether this import created it.
+    is_new: bool,
+}
+
 impl ForeignImport<'_> {
     /// Imports the personas of a single file: settings, or a backup of personas.
     pub(in crate::transfer) async fn personas_of(
@@ -31,8 +38,10 @@ impl ForeignImport<'_> {
             self.count_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
         }
         let outside = std::mem::replace(&mut self.settings, SillyTavernSettings::new(value, &place.name));
-        let took = self.personas(&DataFolder::default(), &mut ImportCast::default()).await;
+        let mut cast = ImportCast::default();
+        let took = self.personas(&DataFolder::default(), &mut cast).await;
         self.settings = outside;
+        self.persona_choices(&cast).await?;
         if is_settings {
             let why = ImportFinding::skipped(&FindingDetail::LeftOutFile { reason: FindingReason::OnlyPersonas });
             self.add_item(ForeignImportItem::skipped("file", place.stem(), why).from_file(&place.name));
@@ -62,7 +71,10 @@ impl ForeignImport<'_> {
             }
             let (file, is_default, bound) = (read.file.clone(), read.is_default, read.bound_cards.clone());
             let name = read.card.get("name").and_then(|name| name.as_str()).unwrap_or_default().to_owned();
-            let Some(id) = self.persona(root, read).await? else { continue };
+            let Some(PersonaMatch { id, is_new }) = self.persona(root, read).await? else { continue };
+            if is_new {
+                cast.new_personas.insert(id);
+            }
             cast.personas.insert(file, id);
             cast.personas.entry(name).or_insert(id);
             cast.default = cast.default.or(is_default.then_some(id));
@@ -73,13 +85,31 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// Imports a persona unless it is known and unchanged. Returns its id; `None` if it is invalid or was deleted
-    /// here.
+    /// Makes the default persona and the personas of cards the choices for new sessions. What the owner has chosen
+    /// here stays, and so do the choices about personas that were here before.
+    pub async fn persona_choices(&mut self, cast: &ImportCast) -> Result<(), ImportError> {
+        let of_cards = cast.card_personas.iter().filter_map(|(card, persona)| {
+            let character = cast.characters.get(card)?;
+            Some((Some(character.id), *persona))
+        });
+        let all = cast.default.map(|persona| (None, persona)).into_iter().chain(of_cards);
+        let new: Vec<_> = all.filter(|(_, persona)| cast.new_personas.contains(persona)).collect();
+        if self.options.is_dry || new.is_empty() {
+            return Ok(());
+        }
+        let owner = self.options.owner;
+        let write = move |tx: &mut Tx<'_>| {
+            new.iter().try_for_each(|(character, persona)| tx.suggest_persona(owner, *character, *persona))
+        };
+        Ok(self.store.write(write).await?)
+    }
+
+    /// Imports a persona unless it is known and unchanged. Returns `None` if it is invalid or was deleted here.
     async fn persona(
         &mut self,
         root: &DataFolder,
         mut read: ImportedPersona,
-    ) -> Result<Option<PersonaId>, ImportError> {
+    ) -> Result<Option<PersonaMatch>, ImportError> {
         let (file, at) = (read.file.clone(), self.options.at);
         let picture = match root.avatars.get(&file).map(|place| (place, place.read())) {
             Some((_, Ok(bytes))) => Some(bytes),
@@ -95,7 +125,7 @@ impl ForeignImport<'_> {
         let hash = hasher.finalize();
         let name = format!("personas/{file}");
         if let Some(id) = self.existing_export::<PersonaId>(&name, &persona_fingerprint(&read.card)).await? {
-            return Ok(Some(id));
+            return Ok(Some(PersonaMatch { id, is_new: false }));
         }
         let existing = self.match_item::<PersonaId>(name).await?;
         let id = existing.id_or(|| PersonaId::new(self.ids.next_id(at)));
@@ -103,7 +133,7 @@ impl ForeignImport<'_> {
         let from = self.settings.file().to_owned();
         match self.decide(&existing, &hash, &called, &from) {
             ImportDecision::Import => {}
-            ImportDecision::KeepExisting => return Ok(Some(id)),
+            ImportDecision::KeepExisting => return Ok(Some(PersonaMatch { id, is_new: false })),
             ImportDecision::Deleted => return Ok(None),
         }
         let book = self.name_book(&mut read);
@@ -127,7 +157,7 @@ impl ForeignImport<'_> {
             book.map_or(Ok(()), |book| tx.bind_lorebook(owner, book, BindingTarget::Persona(id)))
         };
         self.store_with_source(source, keep).await?;
-        Ok(Some(id))
+        Ok(Some(PersonaMatch { id, is_new }))
     }
 
     /// Returns the imported lorebook of a persona, and updates the finding about it.
