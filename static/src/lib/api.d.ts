@@ -1924,6 +1924,12 @@ export interface components {
             words: string;
         };
         /** @description Fields of a persona: all fields of a new one, or the fields to change. */
+        PersonaChoicesResponse: {
+            /** @description The default persona; null if there is none. */
+            defaultId: string | null;
+            /** @description Characters that a persona is locked to. */
+            locks: components["schemas"]["PersonaLock"][];
+        };
         PersonaFields: {
             /** @description URL of the avatar on this server; null removes it. */
             avatar?: string | null;
@@ -1932,6 +1938,13 @@ export interface components {
             metadata?: components["schemas"]["JsonObject"] | null;
             /** @description Name of the persona; required on creation. */
             name?: string | null;
+        };
+        /** @description A persona that is locked to a character: new sessions with the character get it. */
+        PersonaLock: {
+            /** @description The character. */
+            characterId: components["schemas"]["Id"];
+            /** @description The persona. */
+            personaId: components["schemas"]["Id"];
         };
         /** @description A persona that the user plays. */
         PersonaResponse: {

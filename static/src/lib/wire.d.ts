@@ -69,6 +69,7 @@ export type SessionCard = Schemas["SessionCard"];
 export type CharacterChanges = Schemas["CharacterFields"];
 export type ImportedCharacter = Schemas["CharacterImportResponse"] & { metadata: CardMetadata };
 export type Persona = Schemas["PersonaResponse"];
+export type PersonaChoices = Schemas["PersonaChoicesResponse"];
 export type RemoteImagesPermission = Schemas["RemoteImagesPermission"];
 
 export type Lorebook = Schemas["LorebookResponse"];
