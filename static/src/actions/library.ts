@@ -103,7 +103,7 @@ export const offeredCharacters = () => model.characters.value.filter(isOffered);
  */
 export async function startSession(
   character: Character,
-  choice: { model?: string; plugins?: PluginChoice[]; personaId?: Id } = {},
+  choice: { model?: string; plugins?: PluginChoice[]; personaId?: Id | null } = {},
 ) {
   const defaults = character.metadata?.clotho ?? {};
   const wanted: NewSession = {
@@ -118,7 +118,8 @@ export async function startSession(
   };
   const chosen = choice.model || narratorOf(character);
   if (chosen) wanted.model = chosen;
-  if (choice.personaId) wanted.personaId = choice.personaId;
+  // Without a choice, the server takes the locked or the default persona. Null asks for none.
+  if (choice.personaId !== undefined) wanted.personaId = choice.personaId;
   const session = await attempt(() => api.createSession(wanted));
   if (session) navigate(`/s/${session.id}`);
   return session?.id;

@@ -4,7 +4,7 @@ import { t } from "../lib/i18n.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { setBooks } from "../model/lore.ts";
 import { openDialog, notify } from "../model/page.ts";
-import { ApiError, characters, otherCharacters, session, sessions } from "../net/api.ts";
+import { ApiError, allCharacters, session, sessions } from "../net/api.ts";
 import { sendBook } from "../net/cards.ts";
 import * as api from "../net/lore.ts";
 import { personas } from "../net/personas.ts";
@@ -96,11 +96,6 @@ export const setLinks = (id: Id, holds: LorebookBindings) => attempt(() => api.s
 
 /** What a lorebook can be linked to, by the field that names it. */
 export type LinkTargets = Record<"sessionIds" | "personaIds" | "characterIds", { id: Id; name: string }[]>;
-
-async function allCharacters() {
-  const { items, next } = await characters();
-  return [...items, ...(await otherCharacters(next))];
-}
 
 /** Returns the newest sessions, all personas and characters, and the older sessions to which the book is linked. */
 export const readLinkTargets = (holds: LorebookBindings | null): Promise<LinkTargets | undefined> =>

@@ -2,6 +2,7 @@
 import { t } from "../lib/i18n.ts";
 import { openDialog, notify } from "../model/page.ts";
 import * as store from "../model/session-store.ts";
+import { allCharacters } from "../net/api.ts";
 import * as api from "../net/personas.ts";
 import { register } from "./commands.ts";
 import { attempt } from "./error-text.ts";
@@ -9,6 +10,16 @@ import { restore } from "./library.ts";
 import type { Id, Persona } from "../lib/wire.d.ts";
 
 export const readPersonas = () => attempt(api.personas);
+
+/** Returns all characters, to which a persona can be locked. */
+export const readCharacters = () => attempt(allCharacters);
+
+/** Returns the personas that new stories get. */
+export const readPersonaChoices = () => attempt(api.choices);
+
+/** Chooses the persona of new stories, with one character or by default (null); no persona: removes the choice. */
+export const choosePersona = (characterId: Id | null, personaId: Id | null) =>
+  attempt(() => api.choose(characterId, personaId));
 
 /** Saves a persona, new or not, and its picture if there is a new one. */
 export const savePersona = (

@@ -185,6 +185,12 @@ export async function otherCharacters(next: string | null): Promise<Wire.Charact
   return all;
 }
 
+/** Reads all characters. */
+export async function allCharacters(): Promise<Wire.Character[]> {
+  const { items, next } = await characters();
+  return [...items, ...(await otherCharacters(next))];
+}
+
 export const createCharacter = (character: Wire.CharacterChanges): Promise<Wire.Character> =>
   call("POST", "/api/characters", character);
 

@@ -20,6 +20,17 @@ export const remove = (pid: Wire.Id) => deleteItem(`/api/personas/${pid}`);
 export const sendPicture = (pid: Wire.Id, file: File): Promise<Wire.Persona> =>
   send("PUT", `/api/personas/${pid}/avatar`, file);
 
+/** Returns the personas that new stories get: the default one, and those locked to characters. */
+export const choices = (): Promise<Wire.PersonaChoices> => call("GET", "/api/personas/choices");
+
+/**
+ * Chooses the persona of new stories.
+ * @param characterId the character that it is locked to; null: the default persona
+ * @param personaId null: removes the choice
+ */
+export const choose = (characterId: Wire.Id | null, personaId: Wire.Id | null): Promise<Wire.PersonaChoices> =>
+  call("PUT", "/api/personas/choices", { characterId, personaId });
+
 /** Sets the persona of a session; null: none. */
 export const setSessionPersona = (sid: Wire.Id, personaId: Wire.Id | null): Promise<Wire.Session> =>
   call("PATCH", `/api/sessions/${sid}`, { personaId });

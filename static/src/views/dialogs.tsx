@@ -320,10 +320,10 @@ function Start({ characterId }: { characterId: string }) {
     const form = submitted(event);
     if (busy.current) return;
     busy.current = true;
-    const personaId = text(form, "persona");
     await startSession(character, {
       model: text(form, "model"),
-      ...(personaId && { personaId }),
+      // The choice is not there before the personas have arrived, or if there are none.
+      ...(form.has("persona") && { personaId: text(form, "persona") || null }),
       ...(all.length ? { plugins: withRefusedPermissions(all, chosen.current ?? requested) } : {}),
     });
     busy.current = false;
@@ -349,7 +349,7 @@ function Start({ characterId }: { characterId: string }) {
             ))}
           </select>
         </label>
-        <PersonaChoice />
+        <PersonaChoice characterId={character.id} />
         {all.length > 0 && (
           <fieldset>
             <legend>{t("start.rules")}</legend>

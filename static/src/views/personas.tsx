@@ -1,13 +1,22 @@
 // Personas: the list, the form for one, and the choice for a story. Loaded when first opened.
 import { Fragment, h, useEffect, useRef, useSignal } from "../../vendor/preact.js";
-import { savePersona, setSessionPersona, readPersonas, removePersona } from "../actions/personas.ts";
+import {
+  choosePersona,
+  readCharacters,
+  readPersonaChoices,
+  readPersonas,
+  removePersona,
+  savePersona,
+  setSessionPersona,
+} from "../actions/personas.ts";
+import { excerpt } from "../lib/excerpt.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-cards.ts";
 import { idempotencyKeys } from "../lib/idempotency-keys.ts";
 import { session } from "../model/session-store.ts";
 import { Avatar, EmptyState, Modal, LoadingRows, icon } from "./common.tsx";
 import type { Signal } from "../../vendor/preact.js";
-import type { Persona } from "../lib/wire.d.ts";
+import type { Character, Id, Persona, PersonaChoices } from "../lib/wire.d.ts";
 
 addEnglish(words);
 
@@ -15,10 +24,14 @@ export function Personas() {
   const all = useSignal<Persona[] | null>(null);
   /** The id of the persona being edited; null: none, "": a new one. */
   const changing = useSignal<string | null>(null);
+  const choices = useSignal<PersonaChoices>({ defaultId: null, locks: [] });
+  const characters = useSignal<Character[]>([]);
   const read = async () => {
-    const found = await readPersonas();
+    const [found, chosen] = await Promise.all([readPersonas(), readPersonaChoices()]);
+    if (chosen) choices.value = chosen;
     if (found) all.value = found;
   };
+  useEffect(() => void readCharacters().then((found) => found && (characters.value = found)), []);
   useEffect(() => void read(), []);
   const done = () => ((changing.value = null), void read());
   const at = changing.value;
@@ -27,7 +40,7 @@ export function Personas() {
     all.value === null ? (
       <LoadingRows rows={3} />
     ) : at === null ? (
-      <List all={all.value} changing={changing} read={read} />
+      <List all={all.value} choices={choices} characters={characters.value} changing={changing} read={read} />
     ) : (
       <Form
         persona={all.value.find(({ id }) => id === at) ?? null}
@@ -44,11 +57,14 @@ export function Personas() {
 
 interface ListProps {
   all: Persona[];
+  /** The default persona, and those that are locked to characters. */
+  choices: Signal<PersonaChoices>;
+  characters: Character[];
   changing: Signal<string | null>;
   read: () => void;
 }
 
-const List = ({ all, changing, read }: ListProps) => (
+const List = ({ all, choices, characters, changing, read }: ListProps) => (
   <div class="stash">
     <p class="aside">{t("persona.text")}</p>
     {all.length === 0 ? (
@@ -56,7 +72,14 @@ const List = ({ all, changing, read }: ListProps) => (
     ) : (
       <ul>
         {all.map((persona) => (
-          <Row key={persona.id} persona={persona} changing={changing} read={read} />
+          <Row
+            key={persona.id}
+            persona={persona}
+            choices={choices}
+            characters={characters}
+            changing={changing}
+            read={read}
+          />
         ))}
       </ul>
     )}
@@ -74,15 +97,18 @@ const List = ({ all, changing, read }: ListProps) => (
   </div>
 );
 
-interface RowProps {
+interface RowProps extends Omit<ListProps, "all"> {
   persona: Persona;
-  changing: Signal<string | null>;
-  read: () => void;
 }
 
-function Row({ persona, changing, read }: RowProps) {
+function Row({ persona, choices, characters, changing, read }: RowProps) {
   const { id, name, description, avatar } = persona;
   const isPlayed = session.value?.personaId === id;
+  const isDefault = choices.value.defaultId === id;
+  const choose = async (characterId: Id | null, personaId: Id | null) => {
+    const chosen = await choosePersona(characterId, personaId);
+    if (chosen) choices.value = chosen;
+  };
   return (
     <li class="fragment persona">
       <article aria-label={name}>
@@ -96,8 +122,20 @@ function Row({ persona, changing, read }: RowProps) {
                 <span class="chip on">{t("persona.played")}</span>
               </>
             )}
+            {isDefault && (
+              <>
+                {" "}
+                <span class="chip">{t("persona.default")}</span>
+              </>
+            )}
           </h3>
           {description && <p class="aside">{description}</p>}
+          <Locks
+            characters={characters}
+            ids={choices.value.locks.filter(({ personaId }) => personaId === id).map(({ characterId }) => characterId)}
+            lock={(characterId) => choose(characterId, id)}
+            unlock={(characterId) => choose(characterId, null)}
+          />
         </div>
         <div class="actions">
           {session.value && !isPlayed && (
@@ -106,6 +144,9 @@ function Row({ persona, changing, read }: RowProps) {
               <span>{t("persona.play")}</span>
             </button>
           )}
+          <button type="button" onClick={() => choose(null, isDefault ? null : id)}>
+            <span>{t(isDefault ? "persona.noDefault" : "persona.makeDefault")}</span>
+          </button>
           <button type="button" onClick={() => (changing.value = id)}>
             {icon("edit")}
             <span>{t("persona.change")}</span>
@@ -122,6 +163,67 @@ function Row({ persona, changing, read }: RowProps) {
         </div>
       </article>
     </li>
+  );
+}
+
+interface LocksProps {
+  characters: Character[];
+  /** The characters that the persona is locked to. */
+  ids: Id[];
+  lock: (id: Id) => Promise<void>;
+  unlock: (id: Id) => Promise<void>;
+}
+
+/** Renders the characters that a persona is locked to, and a list to lock it to another one. */
+function Locks({ characters, ids, lock, unlock }: LocksProps) {
+  const choice = useRef<HTMLSelectElement | null>(null);
+  if (characters.length === 0) return null;
+  const nameOf = (id: Id) => excerpt(characters.find((one) => one.id === id)?.name ?? id, 60);
+  const drop = async (id: Id) => {
+    await unlock(id);
+    // The button with the focus disappears.
+    choice.current?.focus();
+  };
+  const choose = async () => {
+    const id = choice.current?.value;
+    if (choice.current) choice.current.value = "";
+    if (id) await lock(id);
+  };
+  return (
+    <details>
+      <summary>
+        {t("persona.locks")}
+        {ids.length > 0 && `: ${ids.map(nameOf).join(", ")}`}
+      </summary>
+      <p class="aside">{t("persona.locksHint")}</p>
+      {ids.length > 0 && (
+        <ul class="chips">
+          {ids.map((id) => (
+            <li key={id} class="chip">
+              <span>{nameOf(id)}</span>
+              <button
+                type="button"
+                aria-label={t("persona.unlock", { name: nameOf(id) })}
+                title={t("persona.unlock", { name: nameOf(id) })}
+                onClick={() => drop(id)}
+              >
+                {icon("close")}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      <select ref={choice} aria-label={t("persona.lock")} onChange={choose}>
+        <option value="">{t("persona.lock")}</option>
+        {characters
+          .filter(({ id }) => !ids.includes(id))
+          .map(({ id, name }) => (
+            <option key={id} value={id}>
+              {excerpt(name, 60)}
+            </option>
+          ))}
+      </select>
+    </details>
   );
 }
 
@@ -184,17 +286,30 @@ function Form({ persona, onSaved, onCancel }: FormProps) {
   );
 }
 
-/** Renders the choice of the persona for a new story; nothing if there is no persona. */
-export function PersonaChoice() {
+/**
+ * Renders the choice of the persona for a new story; nothing if there is no persona. The one that is locked to the
+ * character is chosen, else the default one.
+ */
+export function PersonaChoice({ characterId }: { characterId: Id }) {
   const all = useSignal<Persona[]>([]);
-  useEffect(() => void readPersonas().then((found) => found && (all.value = found)), []);
+  const chosen = useSignal<Id | null>(null);
+  useEffect(() => {
+    const read = async () => {
+      const [found, choices] = await Promise.all([readPersonas(), readPersonaChoices()]);
+      if (!found || !choices) return;
+      const lock = choices.locks.find((one) => one.characterId === characterId);
+      chosen.value = lock?.personaId ?? choices.defaultId;
+      all.value = found;
+    };
+    void read();
+  }, [characterId]);
   return all.value.length === 0 ? null : (
     <label>
       {t("persona.who")}
       <select name="persona">
         <option value="">{t("persona.nobody")}</option>
         {all.value.map(({ id, name }) => (
-          <option key={id} value={id}>
+          <option key={id} value={id} selected={id === chosen.value}>
             {name}
           </option>
         ))}

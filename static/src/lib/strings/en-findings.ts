@@ -63,7 +63,7 @@ export default {
   "finding.persona_lorebook.works": "Its lorebook “{name}” is linked to it.",
   "finding.persona_lorebook.kept": "Its lorebook “{name}” is missing. The name is kept.",
   "finding.persona_bound": "It was connected to one character.|It was connected to {count} characters.",
-  "finding.persona_default": "It was the default persona. Here you choose a persona for each story.",
+  "finding.persona_default": "It was the default persona. New stories start with it, unless you chose another.",
   "finding.favourite": "It was a favourite, and it is a favourite here.",
   "finding.macros":
     "One kind of macro is not supported and is kept as text: {names}|{count} kinds of macros are not supported " +

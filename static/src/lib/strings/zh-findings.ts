@@ -36,7 +36,7 @@ export default {
   "finding.persona_lorebook.works": "它的世界书“{name}”已关联到它",
   "finding.persona_lorebook.kept": "缺少它的世界书“{name}”：已保留名字",
   "finding.persona_bound": "它和 {count} 个角色绑定",
-  "finding.persona_default": "它原来是默认用户设定；在这里每个故事自己选",
+  "finding.persona_default": "它原来是默认用户设定：新故事默认用它，除非你已另选",
   "finding.favourite": "它是收藏，在这里也是收藏",
   "finding.macros": "{count} 种宏不支持，保留为文字：{names}",
   "finding.macros.bare": "{count} 种宏不支持，保留为文字",
