@@ -270,6 +270,38 @@ fn personas_import_with_pictures_and_bindings() {
     store.assert_healthy();
 }
 
+/// A default persona and locks that the owner chose here are exported and imported again. A second import of a folder
+/// leaves them alone.
+#[test]
+fn persona_choices_survive_import_again_and_export() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.write_card("Ivo").write_card("Una");
+    let settings = json!({"power_user": {
+        "personas": {"wren.png": "Wren", "moth.png": "Moth"},
+        "persona_descriptions": {"moth.png": {"connections": [{"type": "character", "id": "Una.png"}]}},
+        "default_persona": "wren.png",
+    }});
+    root.write_file("settings.json", &settings.to_string());
+    import_folder(&store, root.path());
+    let all = personas(&store);
+    let named = |name: &str| all.iter().find(|persona| persona.card["name"] == name).unwrap().id;
+    let (wren, moth, ivo, owner) = (named("Wren"), named("Moth"), find_character(&store, "Ivo").id, store.owner);
+    let una = find_character(&store, "Una").id;
+    store.write(move |tx| tx.choose_persona(owner, None, Some(moth))).unwrap();
+    store.write(move |tx| tx.choose_persona(owner, Some(ivo), Some(wren))).unwrap();
+    import_folder(&store, root.path());
+    let choices = store.read(move |reader| reader.persona_choices(owner));
+    assert_eq!(
+        (choices.default, choices.persona_for(ivo), choices.persona_for(una)),
+        (Some(moth), Some(wren), Some(moth))
+    );
+    let (folder, _) = super::folder_export::export_folder(&store);
+    let out: Value = serde_json::from_slice(&fs::read(folder.path().join("settings.json")).unwrap()).unwrap();
+    assert_eq!(out["power_user"]["default_persona"], "moth.png");
+    let bound = json!([{"type": "character", "id": "Ivo.png"}]);
+    assert_eq!(out["power_user"]["persona_descriptions"]["wren.png"]["connections"], bound);
+}
+
 /// S4-53: tags that a user gave to cards belong to that user here too, and favourites stay favourites.
 #[test]
 fn tags_and_favourites_are_imported() {

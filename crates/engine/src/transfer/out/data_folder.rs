@@ -60,7 +60,7 @@ pub fn export_all<W: Write + Seek>(
     let cards = writer.cards()?;
     writer.lorebooks(&cards)?;
     writer.lore_settings()?;
-    let personas = writer.personas()?;
+    let personas = writer.personas(&cards)?;
     let groups = writer.presets()?;
     let files = ExportFileNames { cards: &cards.files, personas: &personas };
     let open = writer.sessions(files, groups, report_progress)?;
@@ -195,7 +195,8 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
     }
 
     /// Writes the personas. Returns their picture files.
-    fn personas(&mut self) -> Result<HashMap<PersonaId, String>, SessionExportError> {
+    fn personas(&mut self, cards: &CardFileNames) -> Result<HashMap<PersonaId, String>, SessionExportError> {
+        let choices = self.reader.persona_choices(self.owner)?;
         let (mut files, mut names) = (HashMap::new(), UniqueFileNames::default());
         self.for_each_page(
             |reader, owner, skip, most| reader.personas(owner, skip, most),
@@ -205,7 +206,11 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
                 let came = persona_field(&persona, "about").and_then(Value::as_object).cloned();
                 let mut about = Map::from_iter([("description".to_owned(), text("description").into())]);
                 about.extend(came.unwrap_or_else(|| Map::from_iter([("position".to_owned(), json!(0))])));
-                let is_default = persona_field(&persona, "isDefault") == Some(&json!(true));
+                let locks = choices.locks.iter().filter(|(_, locked)| *locked == persona.id);
+                connect(&mut about, locks.filter_map(|(character, _)| cards.files.get(character)));
+                // The program of an import may have had another default than the owner chose here.
+                let was_default = persona_field(&persona, "isDefault") == Some(&json!(true));
+                let is_default = choices.default.map_or(was_default, |id| id == persona.id);
                 writer.settings.persona(&file, text("name").into(), about, is_default);
                 let picture = writer.reader.card_file(writer.owner, persona.id.uuid(), CardFile::PICTURE)?;
                 if let Some(picture) = picture {
@@ -282,6 +287,20 @@ impl<W: Write + Seek> DataFolderWriter<'_, W> {
             }
             skip += PAGE;
         }
+    }
+}
+
+/// Adds connections to cards to the description of a persona, by the names of their files without `.png`.
+fn connect<'a>(about: &mut Map<String, Value>, cards: impl Iterator<Item = &'a String>) {
+    let mut all = about.get("connections").and_then(Value::as_array).cloned().unwrap_or_default();
+    for card in cards {
+        let connection = json!({"type": "character", "id": format!("{card}.png")});
+        if !all.contains(&connection) {
+            all.push(connection);
+        }
+    }
+    if !all.is_empty() {
+        about.insert("connections".to_owned(), all.into());
     }
 }
 
