@@ -295,6 +295,7 @@ const DIALOGS = ({
     { dialog: { kind: "useCard", characterId, sessionIds: [sid, "01990000-0000-7000-8000-000000000001"] } },
     { dialog: { kind: "report", report, characterId: null } },
     { dialog: { kind: "importOptions" } },
+    { dialog: { kind: "useImported", sid, items: [{ what: "book", id: bookId, name: "Harbour" }] } },
     { dialog: { kind: "connect", providerId: null, back: null } },
     { dialog: { kind: "connect", providerId, back: null }, where: "a changed connection" },
     { dialog: { kind: "removeServer", providerId } },

@@ -99,6 +99,31 @@ describe("personas", () => {
     await close();
   });
 
+  test("a lorebook dropped while a story is open is linked to it after a question", async () => {
+    const path = await createSession();
+    const { page, close } = await openSession(path);
+    await page.evaluate(
+      (text) => {
+        const data = new DataTransfer();
+        data.items.add(new File([text], "Quay.json"));
+        dispatchEvent(new DragEvent("drop", { dataTransfer: data, cancelable: true }));
+      },
+      JSON.stringify({ entries: { 0: { uid: 0, key: ["quay"], content: "It creaks." } } }),
+    );
+    const dialog = page.getByRole("dialog", { name: "Use in this story?" });
+    const row = dialog.getByRole("article", { name: "Quay" });
+    await row.getByRole("button", { name: "Use in this story" }).click();
+    await row.getByText("in this story").waitFor();
+    await checkAccessibility(page, "the question about an imported lorebook");
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await dialog.waitFor({ state: "detached" });
+    const { items } = await clotho.api("GET", "/api/lorebooks?limit=500");
+    const { id } = items.find(({ name }) => name === "Quay");
+    const { sessionIds } = await clotho.api("GET", `/api/lorebooks/${id}/holds`);
+    assert.deepEqual(sessionIds, [path.split("/")[2]]);
+    await close();
+  });
+
   test("a double click on Delete deletes without an error", async () => {
     await clotho.api("POST", "/api/personas", { name: "Gone at once" });
     const { page, close } = await openPage(browser);

@@ -8,29 +8,59 @@ import * as api from "../net/cards.ts";
 import { sendPresets } from "../net/presets.ts";
 import { attempt, errorText } from "./error-text.ts";
 import { readLibrary } from "./library.ts";
+import { askToUse } from "./use-imported.ts";
+import type { UsableItem } from "../model/dialog.d.ts";
 import type { CharacterChanges, Id, Report } from "../lib/wire.d.ts";
 
 /** File extensions of cards. */
 export const CARD_EXTENSIONS = ".png,.json,.charx,.jpg,.jpeg,.byaf,.yaml,.yml";
 
-/** The import function for each kind of file, with the name and the report for the user. Only characters have an id. */
-const IMPORTERS: Record<string, (file: File) => Promise<{ id: Id | null; name: string; report: Report }>> = {
+/** What was imported, for the user. */
+interface Imported {
+  /** The character, if it is one. */
+  id: Id | null;
+  name: string;
+  report: Report;
+  /** What the open session can use of it. A session has one persona and one preset, so several are not offered. */
+  usable?: UsableItem[];
+}
+
+/** The import function for each kind of file. */
+const IMPORTERS: Record<string, (file: File) => Promise<Imported>> = {
   card: api.sendCard,
-  book: async (file) => ({ ...(await api.sendBook(file)), id: null }),
+  book: async (file) => {
+    const { id, name, report } = await api.sendBook(file);
+    return { id: null, name, report, usable: [{ what: "book", id, name }] };
+  },
   persona: async (file) => {
     const { items, report } = await api.sendPersonas(file);
-    return { id: null, name: namesOf(items) || file.name, report };
+    return { id: null, name: namesOf(items) || file.name, report, usable: onlyOne("persona", items) };
   },
   preset: async (file) => {
     const { items, report } = await sendPresets(file);
-    return { id: null, name: namesOf(items), report };
+    return {
+      id: null,
+      name: namesOf(items),
+      report,
+      usable: onlyOne(
+        "preset",
+        items.filter(({ kind }) => kind === "openai"),
+      ),
+    };
   },
 };
 
+const onlyOne = (what: UsableItem["what"], items: { id: Id; name: string }[]): UsableItem[] =>
+  items.length === 1 ? items.map(({ id, name }) => ({ what, id, name })) : [];
+
 const namesOf = (items: { name: string }[]) => items.map(({ name }) => name).join(", ");
 
-/** Imports cards, lorebooks, personas and presets, one after the other. */
+/**
+ * Imports cards, lorebooks, personas and presets, one after the other. If a session is open, the user is asked whether
+ * it uses them.
+ */
 export async function importCards(files: { file: File; to: string }[]) {
+  const usable: UsableItem[] = [];
   for (const { file, to } of files) {
     const { n, put } = addImport({ name: file.name, phase: "sending" });
     try {
@@ -38,11 +68,13 @@ export async function importCards(files: { file: File; to: string }[]) {
       removeImport(n);
       await readLibrary();
       if (result) notifyImported(result);
+      usable.push(...(result?.usable ?? []));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       put({ phase: "failed", failure: { ...errorText(error), isEmpty: true } });
     }
   }
+  askToUse(usable);
 }
 
 /**

@@ -4,6 +4,13 @@ import type { Device, Id, Report } from "../lib/wire.d.ts";
 /** The source of a lorebook entry: messages, or a fragment in the stash. */
 export type Passage = { nodeIds: Id[] } | { fragmentId: Id };
 
+/** An imported item that a session can use. */
+export interface UsableItem {
+  what: "book" | "persona" | "preset";
+  id: Id;
+  name: string;
+}
+
 export type Dialog =
   | { kind: "search"; text: string; at: Id | null }
   | { kind: "trace"; nid: Id }
@@ -19,6 +26,7 @@ export type Dialog =
   | { kind: "useCard"; characterId: Id; sessionIds: Id[] }
   | { kind: "report"; report: Report; characterId: Id | null; n?: number }
   | { kind: "importOptions" }
+  | { kind: "useImported"; sid: Id; items: UsableItem[] }
   | { kind: "connect"; providerId: string | null; back: Dialog | null }
   | { kind: "removeServer"; providerId: string }
   | { kind: "pair" }

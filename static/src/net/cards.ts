@@ -10,10 +10,10 @@ export const cardFile = (cid: Wire.Id, format: "png" | "json" | "charx") =>
 export const sendCard = (file: File): Promise<Wire.ImportedCharacter> => send("POST", "/api/characters/import", file);
 
 /** Imports a file of another program as a lorebook. */
-export const sendBook = (file: File): Promise<{ name: string; report: Wire.Report }> =>
+export const sendBook = (file: File): Promise<{ id: Wire.Id; name: string; report: Wire.Report }> =>
   send("POST", "/api/lorebooks/import", file);
 
-export const sendPersonas = (file: File): Promise<{ items: { name: string }[]; report: Wire.Report }> =>
+export const sendPersonas = (file: File): Promise<{ items: Wire.Persona[]; report: Wire.Report }> =>
   send("POST", "/api/personas/import", file);
 
 export const sendPicture = (cid: Wire.Id, file: File): Promise<Wire.Character> =>

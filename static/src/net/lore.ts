@@ -32,6 +32,9 @@ export const links = (id: Wire.Id): Promise<Wire.LorebookBindings> => call("GET"
 export const setLinks = (id: Wire.Id, holds: Wire.LorebookBindings): Promise<Wire.LorebookBindings> =>
   call("PUT", `${at(id)}/holds`, holds);
 
+/** Links a lorebook to a session; its other links stay. */
+export const linkToSession = (id: Wire.Id, sid: Wire.Id) => call("PUT", `${at(id)}/holds/sessions/${sid}`);
+
 export const settings = (): Promise<Wire.WorldInfoSettings> => call("GET", "/api/lorebooks/settings");
 
 /** Sets the global lore settings. Missing settings get their defaults. */

@@ -108,6 +108,8 @@ export function OpenDialog({ open }: { open: Dialog }) {
       return <ExportDialog key={open.sid} open={open} />;
     case "importOptions":
       return <ImportOptionsDialog />;
+    case "useImported":
+      return <UseImported key={open.items.map(({ id }) => id).join()} sid={open.sid} items={open.items} />;
     case "lore":
       return <Lore key={open.bookId} bookId={open.bookId} uid={open.uid} />;
     case "saveLoreEntry":
@@ -138,6 +140,7 @@ const ImportOptionsDialog = lazyView(
   () => import("./import-options.tsx").then((module) => module.ImportOptionsDialog),
   0,
 );
+const UseImported = lazyView(() => import("./use-imported.tsx").then((module) => module.UseImported), 0);
 const requested = () => import("./requested-settings.tsx");
 const RequestedSettings = lazyView(() => requested().then((module) => module.RequestedSettings), 0);
 const PresetScripts = lazyView(() => requested().then((module) => module.PresetScripts), 0);
