@@ -71,6 +71,7 @@ describe("personas", () => {
     const [walker, keeper] = await Promise.all(
       ["Walker", "Keeper"].map((name) => clotho.api("POST", "/api/personas", { name })),
     );
+    await clotho.api("POST", "/api/characters", { name: "Lockwood", firstMessage: "Well?" });
     const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page.getByRole("button", { name: "Personas" }).click();
@@ -79,20 +80,20 @@ describe("personas", () => {
     await row("Walker").getByRole("button", { name: "Use as default persona" }).click();
     await row("Walker").getByText("Default", { exact: true }).waitFor();
     await row("Keeper").getByText("Locked to characters").click();
-    await row("Keeper").getByRole("combobox", { name: "Lock to a character…" }).selectOption({ label: "Rin" });
-    await row("Keeper").getByRole("button", { name: "Unlock from Rin" }).waitFor();
+    await row("Keeper").getByRole("combobox", { name: "Lock to a character…" }).selectOption({ label: "Lockwood" });
+    await row("Keeper").getByRole("button", { name: "Unlock from Lockwood" }).waitFor();
     await checkAccessibility(page, "personas with choices");
     const { defaultId, locks } = await clotho.api("GET", "/api/personas/choices");
     assert.deepEqual([defaultId, locks.map(({ personaId }) => personaId)], [walker.id, [keeper.id]]);
     await dialog.getByRole("button", { name: "Close" }).click();
-    await page.locator("button.card", { hasText: "Rin" }).first().click();
+    await page.locator("button.card", { hasText: "Lockwood" }).first().click();
     const choice = dialog.getByRole("combobox", { name: "Persona" });
     await waitUntil(async () => (await choice.inputValue()) === keeper.id, "the locked persona is chosen");
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Personas" }).click();
     await row("Keeper").getByText("Locked to characters").click();
-    await row("Keeper").getByRole("button", { name: "Unlock from Rin" }).click();
-    await row("Keeper").getByRole("button", { name: "Unlock from Rin" }).waitFor({ state: "detached" });
+    await row("Keeper").getByRole("button", { name: "Unlock from Lockwood" }).click();
+    await row("Keeper").getByRole("button", { name: "Unlock from Lockwood" }).waitFor({ state: "detached" });
     await row("Walker").getByRole("button", { name: "Not the default any more" }).click();
     await row("Walker").getByRole("button", { name: "Use as default persona" }).waitFor();
     assert.deepEqual(await clotho.api("GET", "/api/personas/choices"), { defaultId: null, locks: [] });
