@@ -42,7 +42,11 @@ describe("cards of other programs", () => {
     await page.locator(".menu:popover-open").getByRole("button", { name: "Edit character" }).click();
     const form = page.getByRole("dialog", { name: "Edit character" });
     await form.getByRole("button", { name: "Add greeting" }).click();
-    await form.getByRole("textbox", { name: "Greeting 2" }).fill("Fog again.");
+    await form.getByRole("textbox", { name: "Greeting 2" }).fill("Snow again.");
+    await form.getByRole("button", { name: "Add greeting" }).click();
+    await form.getByRole("textbox", { name: "Greeting 3" }).fill("Fog again.");
+    await form.getByRole("button", { name: "Move greeting 3 up" }).click();
+    assert.equal(await form.getByRole("textbox", { name: "Greeting 2" }).inputValue(), "Fog again.");
     await form.getByRole("textbox", { name: "Tags" }).fill("sea, 灯塔");
     await form
       .getByLabel("Picture: PNG, JPEG, WebP or GIF")
@@ -51,7 +55,13 @@ describe("cards of other programs", () => {
     await form.getByRole("button", { name: "Save" }).click();
     await form.waitFor({ state: "detached" });
     const changed = await clotho.api("GET", `/api/characters/${id}`);
-    assert.deepEqual([changed.alternateGreetings, changed.tags], [["Fog again."], ["sea", "灯塔"]]);
+    assert.deepEqual(
+      [changed.alternateGreetings, changed.tags],
+      [
+        ["Fog again.", "Snow again."],
+        ["sea", "灯塔"],
+      ],
+    );
     assert.notEqual(changed.avatar, avatar);
     assert.equal(changed.metadata.creator, "Zoë", "what the page does not show stays");
 
@@ -61,7 +71,7 @@ describe("cards of other programs", () => {
     const card = JSON.parse(await readFile(await (await coming).path(), "utf8"));
     assert.deepEqual(
       [card.spec, card.data.alternate_greetings, card.data.creator],
-      ["chara_card_v3", ["Fog again."], "Zoë"],
+      ["chara_card_v3", ["Fog again.", "Snow again."], "Zoë"],
     );
     await close();
   });

@@ -1,5 +1,5 @@
 // The editor of a character: texts, greetings, tags and picture.
-import { h, useEffect, useSignal } from "../../vendor/preact.js";
+import { h, useEffect, useLayoutEffect, useRef, useSignal } from "../../vendor/preact.js";
 import { changeCharacter, readCharacter } from "../actions/cards.ts";
 import { setImagePermission, readImagePermission } from "../actions/remote-images.ts";
 import { showChatsOf } from "../actions/session-list.ts";
@@ -211,12 +211,48 @@ function Greetings({ greetings }: { greetings: Signal<{ n: number; text: string 
   const add = () =>
     (greetings.value = [...greetings.value, { n: Math.max(0, ...greetings.value.map(({ n }) => n)) + 1, text: "" }]);
   const drop = (n: number) => (greetings.value = greetings.value.filter((greeting) => greeting.n !== n));
+  const list = useRef<HTMLFieldSetElement | null>(null);
+  /** The button that gets the focus after a move, because the browser drops it when the row moves. */
+  const wanted = useRef<string | null>(null);
+  const move = (i: number, by: 1 | -1) => {
+    const all = [...greetings.value];
+    all.splice(i + by, 0, ...all.splice(i, 1));
+    wanted.current = `${all[i + by]?.n} ${by}`;
+    greetings.value = all;
+  };
+  useLayoutEffect(() => {
+    if (wanted.current === null) return;
+    list.current?.querySelector<HTMLElement>(`[data-move="${wanted.current}"]`)?.focus();
+    wanted.current = null;
+  });
+  const mover = (n: number, i: number, by: 1 | -1) => {
+    const label = t(by < 0 ? "character.raiseGreeting" : "character.lowerGreeting", { n: i + 2 });
+    const isOff = i + by < 0 || i + by >= greetings.value.length;
+    return (
+      <button
+        type="button"
+        class="round small"
+        data-act={by < 0 ? "up" : "down"}
+        data-move={`${n} ${by}`}
+        aria-label={label}
+        title={label}
+        aria-disabled={isOff ? "true" : undefined}
+        onClick={() => isOff || move(i, by)}
+      >
+        {icon(by < 0 ? "left" : "right")}
+      </button>
+    );
+  };
   return (
-    <fieldset>
+    <fieldset ref={list}>
       <legend>{t("character.greetings")}</legend>
       {greetings.value.map(({ n, text }, i) => (
         <div key={n} class="greeting">
           <textarea name="greeting" rows={3} aria-label={t("character.greeting", { n: i + 2 })} defaultValue={text} />
+          <div class="prompt-tools">
+            {mover(n, i, -1)}
+            {mover(n, i, 1)}
+          </div>
           <button
             type="button"
             class="round"

@@ -34,6 +34,8 @@ export default {
   "character.greetings": "Alternate greetings",
   "character.greeting": "Greeting {n}",
   "character.addGreeting": "Add greeting",
+  "character.raiseGreeting": "Move greeting {n} up",
+  "character.lowerGreeting": "Move greeting {n} down",
   "character.dropGreeting": "Remove greeting {n}",
 
   "report.open": "Import report",

@@ -33,6 +33,8 @@ export default {
   "character.greetings": "其他开场白",
   "character.greeting": "开场白 {n}",
   "character.addGreeting": "添加开场白",
+  "character.raiseGreeting": "上移开场白 {n}",
+  "character.lowerGreeting": "下移开场白 {n}",
   "character.dropGreeting": "移除开场白 {n}",
 
   "report.open": "导入报告",
