@@ -230,7 +230,9 @@ function matching(entries: LoreEntry[], query: string) {
   const words = query.toLocaleLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return entries;
   return entries.filter((entry) => {
-    const text = [entry.comment, ...(entry.key ?? []), entry.content].join("\n").toLocaleLowerCase();
+    const text = [entry.comment, ...(entry.key ?? []), ...(entry.keysecondary ?? []), entry.content]
+      .join("\n")
+      .toLocaleLowerCase();
     return words.every((word) => text.includes(word));
   });
 }
