@@ -5,6 +5,7 @@ use super::{
     http::{EndpointHttp, OutgoingRequest},
     job_queue::{JobQueue, JobStatus},
     json,
+    retry::RetryBudget,
 };
 use clotho_core::json_scan::JsonBounds;
 use reqwest::{Response, Url};
@@ -78,7 +79,8 @@ impl RunningJob {
         let most = self.http.endpoint.poll_interval.saturating_mul(MAX_INTERVAL_FACTOR);
         self.interval = self.interval.saturating_mul(5).checked_div(4).unwrap_or(most).min(most);
         let http = &self.http;
-        let response = http.send_with_retries(&OutgoingRequest { url: self.url.clone(), body: None }).await?;
+        let ask = OutgoingRequest { url: self.url.clone(), body: None };
+        let response = http.send_with_retries(&ask, &mut RetryBudget::default()).await?;
         let limit = http.endpoint.max_reply_bytes.saturating_mul(2).saturating_add(MAX_JOB_BYTES);
         let (body, end) = http.read_up_to(response, limit).await;
         end?;

@@ -4,10 +4,11 @@
 
 use super::openai;
 use crate::{
-    Endpoint, FinishReason, Frame, ModelInfo, ProviderFailure, Request, ToolRound, Usage, alternation,
+    Endpoint, Frame, ModelInfo, ProviderFailure, Request, ToolRound, Usage, alternation,
     dialect::{ChunkReader, ChunkStatus, ProviderDialect},
     error_report,
     error_text::ErrorScrubber,
+    finish_reason,
     json::{count_at, strip_nul, text},
     models, params,
     tool_call_assembler::{ToolCallAssembler, ToolCallPiece, index_of},
@@ -226,15 +227,13 @@ impl CohereReader {
         frames.extend(end.get("usage").and_then(usage).map(Frame::Usage));
         let Some(reason) = text(end, "finish_reason") else { return Ok(false) };
         let finish = match reason {
-            "COMPLETE" => FinishReason::Stop,
-            "TOOL_CALL" => FinishReason::ToolCalls,
             "ERROR" | "TIMEOUT" => {
                 let words = text(end, "error").unwrap_or_default();
                 return Err(ProviderFailure::Failed { status: None, words: scrub.clean(words), retry_after: None });
             }
-            reason => match FinishReason::parse(reason) {
-                FinishReason::Other(reason) => FinishReason::Other(scrub.clean(&reason)),
-                known => known,
+            reason => match finish_reason::read(reason, scrub)? {
+                Some(finish) => finish,
+                None => return Ok(false),
             },
         };
         self.flush(frames);
