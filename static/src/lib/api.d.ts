@@ -129,7 +129,11 @@ export interface components {
             /** @description Path inside the plugin. */
             path: string;
         };
-        /** @description A character that a session is played with. */
+        /** @description A version of a character's card. */
+        CardVersion: components["schemas"]["CardVersionHead"] & {
+            /** @description The character as it was in this version. Its picture, favourite mark and lorebooks are those of today. */
+            character: components["schemas"]["Character"];
+        };
         /** @description A version of a character's card, without its texts. */
         CardVersionHead: {
             /** @description Fields that differ from the version before, such as `firstMessage` and `metadata.creator`; empty for the first. */
@@ -146,11 +150,51 @@ export interface components {
             /** @description Where the version came from. */
             origin: components["schemas"]["CardVersionOrigin"];
         };
+        CardVersionHeadPage: {
+            items: components["schemas"]["CardVersionHead"][];
+            next: string | null;
+        };
         /**
          * @description Where a version of a card came from: as the character first came, an edit, an imported file, or an older version.
          * @enum {string}
          */
         CardVersionOrigin: "created" | "edit" | "import" | "restore";
+        /** @description One change of several sessions. */
+        ChangeSessionsRequest: {
+            /** @description What happens to them. */
+            action: components["schemas"]["SessionsAction"];
+            /** @description Only for `move`, which needs it: the folder; null = no folder. */
+            folder?: string | null;
+            /** @description The sessions, 1 to 500. */
+            ids: components["schemas"]["Id"][];
+            /** @description Only for `tag` and `untag`, which need it: the tag. */
+            tag?: string | null;
+        };
+        /** @description What happened to each session. */
+        ChangeSessionsResponse: {
+            /** @description The sessions, in the order of the request. */
+            items: components["schemas"]["ChangedSessionResponse"][];
+        };
+        /** @description What happened to one session. */
+        ChangedSessionResponse: {
+            error?: {
+                /** @description Stable error code. */
+                code: string;
+                /** @description Machine-readable arguments of the code: `field`, `leafId`, `op`, …. `reason` is a stable word for the exact reason. */
+                details: components["schemas"]["JsonObject"];
+                /** @description What the user can do about it. */
+                hint: string;
+                /** @description Id of the server log line with the cause; only for faults of the server. */
+                incident: string | null;
+                /** @description The error in one sentence. */
+                message: string;
+            } & Record<string, never>;
+            /** @description Id of the session. */
+            id: components["schemas"]["Id"];
+            /** @description Whether it was changed, or already was as requested. */
+            isDone: boolean;
+        };
+        /** @description A character that a session is played with. */
         Character: {
             /** @description Alternative greetings. */
             alternateGreetings: string[];
@@ -337,6 +381,11 @@ export interface components {
             /** @description Alternatively, the label of the target node. */
             label?: string | null;
             nodeId?: components["schemas"]["Id"] | null;
+        };
+        /** @description A choice of a persona for new sessions. */
+        ChoosePersonaRequest: {
+            characterId?: components["schemas"]["Id"] | null;
+            personaId: components["schemas"]["Id"] | null;
         };
         /** @description A code that a device presents to be paired. */
         ClaimDeviceRequest: {
@@ -1189,7 +1238,7 @@ export interface components {
             findings: components["schemas"]["ImportReportFinding"][];
             /** @description Id of the result here; null if nothing was imported. */
             id: string | null;
-            /** @description `character`, `session`, `lorebook`, `persona`, `preset`, `regex` or `file`. */
+            /** @description `character`, `session`, `lorebook`, `persona`, `preset`, `regex`, `profile` or `file`. */
             kind: string;
             /** @description Name of the imported thing. */
             name: string;
@@ -1565,6 +1614,20 @@ export interface components {
             /** @description Providers whose model list could not be read. */
             problems: components["schemas"]["ProviderProblem"][];
         };
+        /** @description A connection profile to create. */
+        NewConnectionProfile: {
+            /** @description Model; null = the server's default. */
+            model?: string | null;
+            /** @description Name of the profile, 1 to 100 characters; no other profile has it. */
+            name: string;
+            /** @description Model parameters. */
+            params?: components["schemas"]["JsonObject"];
+            presetId?: components["schemas"]["Id"] | null;
+            /** @description Model that writes summaries; null = the model of the story. */
+            summariesModel?: string | null;
+            /** @description Model that writes the changes of values; null = the model of the reply. */
+            valuesModel?: string | null;
+        };
         /** @description A message to send. */
         NewMessage: {
             /** @description The text of the message. */
@@ -1591,20 +1654,6 @@ export interface components {
              */
             timeZone?: string | null;
         };
-        /** @description A connection profile to create. */
-        NewConnectionProfile: {
-            /** @description Model; null = the server's default. */
-            model?: string | null;
-            /** @description Name of the profile, 1 to 100 characters; no other profile has it. */
-            name: string;
-            /** @description Model parameters. */
-            params?: components["schemas"]["JsonObject"];
-            presetId?: components["schemas"]["Id"] | null;
-            /** @description Model that writes summaries; null = the model of the story. */
-            summariesModel?: string | null;
-            /** @description Model that writes the changes of values; null = the model of the reply. */
-            valuesModel?: string | null;
-        };
         /** @description A session to create. */
         NewSession: {
             /** @description Characters of the session; the first speaks by default. */
@@ -1616,7 +1665,11 @@ export interface components {
             model?: string | null;
             /** @description Model parameters. */
             params?: components["schemas"]["JsonObject"];
-            personaId?: components["schemas"]["Id"] | null;
+            /**
+             * @description Persona of the user; null = none. Default: the one that is locked to the first character, else the default
+             *     persona.
+             */
+            personaId?: string | null;
             /** @description Plugins; default: those that the first character suggests. */
             plugins?: components["schemas"]["SessionPluginFields"][] | null;
             profileId?: components["schemas"]["Id"] | null;
@@ -1895,15 +1948,6 @@ export interface components {
              */
             shortCode: string;
         };
-        /** @description One path of the state that differs. */
-        PathChangeResponse: {
-            /** @description Value after; absent if there is none. */
-            after?: components["schemas"]["Json"];
-            /** @description Value before; absent if there was none. */
-            before?: components["schemas"]["Json"];
-            /** @description JSON Pointer from `vars`. */
-            path: string;
-        };
         /** @description What the model server of a session takes. */
         ParametersResponse: {
             /** @description Kind of its server; null like `model`. */
@@ -1914,7 +1958,17 @@ export interface components {
             notSent: string[];
             /** @description Names of the known parameters that the server does not take. */
             notTaken: string[];
+            /** @description Parameters of the preset by name, with `max_tokens` as the length of replies; empty without one. */
             preset: components["schemas"]["JsonObject"];
+        };
+        /** @description One path of the state that differs. */
+        PathChangeResponse: {
+            /** @description Value after; absent if there is none. */
+            after?: components["schemas"]["Json"];
+            /** @description Value before; absent if there was none. */
+            before?: components["schemas"]["Json"];
+            /** @description JSON Pointer from `vars`. */
+            path: string;
         };
         /** @description One requested permission. */
         Permission: {
@@ -1923,13 +1977,14 @@ export interface components {
             /** @description What it allows, in the reader's language. */
             words: string;
         };
-        /** @description Fields of a persona: all fields of a new one, or the fields to change. */
+        /** @description The personas that new sessions get if a request names none. */
         PersonaChoicesResponse: {
             /** @description The default persona; null if there is none. */
             defaultId: string | null;
             /** @description Characters that a persona is locked to. */
             locks: components["schemas"]["PersonaLock"][];
         };
+        /** @description Fields of a persona: all fields of a new one, or the fields to change. */
         PersonaFields: {
             /** @description URL of the avatar on this server; null removes it. */
             avatar?: string | null;
@@ -2322,9 +2377,12 @@ export interface components {
             name: string;
             /** @description For a `regex` preset with a body: why it never runs, such as an invalid pattern. It is stored anyway. */
             problem?: string;
-            /** @description Whether the regex scripts inside the preset run; `true` also if it has none. Absent in lists. */
+            /** @description Whether the regex scripts of the preset run; `true` also if it has none. In lists, only of the kind `regex`. */
             regexScripts?: boolean;
-            /** @description What the imported preset wants and nobody has accepted or declined yet; absent = nothing. Absent in lists. */
+            /**
+             * @description What the imported preset wants and nobody has accepted or declined yet; absent = nothing. In lists, only of the
+             *     kind `regex`.
+             */
             requestedSettings?: components["schemas"]["RequestedScriptsResponse"];
             /** @description Time of the last change, ISO 8601 UTC. */
             updatedAt: string;
@@ -3065,53 +3123,7 @@ export interface components {
             /** @enum {string} */
             type: "error";
         };
-        /** @description One change of several sessions. */
-        ChangeSessionsRequest: {
-            /** @description What happens to them. */
-            action: components["schemas"]["SessionsAction"];
-            /** @description Only for `move`, which needs it: the folder; null = no folder. */
-            folder?: string | null;
-            /** @description The sessions, 1 to 500. */
-            ids: components["schemas"]["Id"][];
-            /** @description Only for `tag` and `untag`, which need it: the tag. */
-            tag?: string | null;
-        };
-        /** @description What happened to one session. */
-        ChangedSessionResponse: {
-            /** @description Why it was not changed; only if it was not. */
-            error?: components["schemas"]["ErrorFields"];
-            /** @description Id of the session. */
-            id: components["schemas"]["Id"];
-            /** @description Whether it was changed, or already was as requested. */
-            isDone: boolean;
-        };
-        /** @description A folder or a tag of sessions. */
-        SessionGroupResponse: {
-            /**
-             * Format: int64
-             * @description Number of sessions that are not in the trash.
-             */
-            count: number;
-            /** @description Its name. */
-            name: string;
-        };
-        /**
-         * @description A change of several sessions.
-         * @enum {string}
-         */
-        SessionsAction: "delete" | "move" | "tag" | "untag" | "pin" | "unpin";
         /** @description A session: one story. */
-        /** @description The card that a session uses for one of its characters. */
-        SessionCard: {
-            /** @description The character. */
-            characterId: components["schemas"]["Id"];
-            /** @description Whether the character has another card now than the session uses. */
-            hasNewer: boolean;
-            /** Format: int64 */
-            newestVersion: number | null;
-            /** Format: int64 */
-            version: number | null;
-        };
         Session: {
             /** @description HEAD of the session. */
             activeLeafId: components["schemas"]["Id"];
@@ -3126,6 +3138,7 @@ export interface components {
             counts: components["schemas"]["Counts"];
             /** @description Creation time, ISO 8601 UTC. */
             createdAt: string;
+            /** @description Folder in the list of sessions; null = no folder. */
             folder: string | null;
             /** @description Id of the session. */
             id: components["schemas"]["Id"];
@@ -3174,6 +3187,38 @@ export interface components {
             valuesModel: string | null;
             /** @description Probable mistakes in the new settings, such as models that their provider does not list. */
             warnings?: string[];
+        };
+        /** @description The card that a session uses for one of its characters. */
+        SessionCard: {
+            /** @description The character. */
+            characterId: components["schemas"]["Id"];
+            /** @description Whether the character has another card now than the session uses. */
+            hasNewer: boolean;
+            /**
+             * Format: int64
+             * @description Newest version of the character; null if the character is in the trash or deleted.
+             */
+            newestVersion: number | null;
+            /**
+             * Format: int64
+             * @description Version of its card that prompts use; null = a card that is none of its versions here.
+             */
+            version: number | null;
+        };
+        /** @description A folder or a tag of sessions. */
+        SessionGroupResponse: {
+            /**
+             * Format: int64
+             * @description Number of sessions that are not in the trash.
+             */
+            count: number;
+            /** @description Its name. */
+            name: string;
+        };
+        /** @description The folders or the tags of the caller's sessions, in alphabetical order. */
+        SessionGroupsResponse: {
+            /** @description The folders or tags. */
+            items: components["schemas"]["SessionGroupResponse"][];
         };
         SessionPage: {
             items: components["schemas"]["Session"][];
@@ -3224,6 +3269,11 @@ export interface components {
          * @enum {string}
          */
         SessionViewMode: "tree" | "linear";
+        /**
+         * @description A change of several sessions.
+         * @enum {string}
+         */
+        SessionsAction: "delete" | "move" | "tag" | "untag" | "pin" | "unpin";
         /** @description The default model to set. */
         SetDefaultModelRequest: {
             /** @description `provider/model`, an alias of the configuration or `plugin:<id>`; null = the value in `config.toml`. */
@@ -3740,6 +3790,20 @@ export interface components {
             /** @description Changes of the state at HEAD, at labels and at the tops of moved parts; at most 200. */
             worldChanges: components["schemas"]["NodeWorldChangeResponse"][];
         };
+        /** @description Fields of a connection profile to change. Stories that have chosen it keep their settings. */
+        UpdateConnectionProfileRequest: {
+            /** @description New model; null = the server's default. */
+            model?: string | null;
+            /** @description New name. */
+            name?: string | null;
+            params?: components["schemas"]["JsonObject"] | null;
+            /** @description New preset; null = the server's default. */
+            presetId?: string | null;
+            /** @description New model of summaries; null = the model of the story. */
+            summariesModel?: string | null;
+            /** @description New model of values; null = the model of the reply. */
+            valuesModel?: string | null;
+        };
         /** @description Changes to a device. */
         UpdateDeviceRequest: {
             /** @description New display name, 1 to 80 characters. */
@@ -3782,7 +3846,7 @@ export interface components {
             expected?: components["schemas"]["ExpectedPresetFields"] | null;
             /** @description New name. */
             name?: string | null;
-            /** @description Whether the regex scripts inside the preset run. Ends the question of an imported preset. */
+            /** @description Whether the regex scripts of the preset run. Ends the question of an imported preset. */
             regexScripts?: boolean | null;
             requestedSettings?: components["schemas"]["JsonObject"] | null;
         };
@@ -3813,8 +3877,10 @@ export interface components {
             /** @description New model; null = the server's default. */
             model?: string | null;
             params?: components["schemas"]["JsonObject"] | null;
-            /** @description A preset whose parameters the session takes over: they replace all that a preset can set, and others stay. Of
-             *     kind `openai`, `textgen`, `kobold` or `novel`. Not together with `params`. */
+            /**
+             * @description A preset whose parameters the session takes over: they replace all that a preset can set, and others stay. Of
+             *     kind `openai`, `textgen`, `kobold` or `novel`. Not together with `params`.
+             */
             paramsFrom?: string | null;
             /** @description Persona of the user; null = none. */
             personaId?: string | null;
@@ -3906,6 +3972,16 @@ export interface components {
              * @description Number of replies without a price, which `cost` excludes.
              */
             withoutCost: number;
+        };
+        /** @description A version of a character's card for a session. */
+        UseCard: {
+            /** @description One of the characters of the session. */
+            characterId: components["schemas"]["Id"];
+            /**
+             * Format: int64
+             * @description Number of the version; absent = the newest.
+             */
+            version?: number | null;
         };
         /** @description A user of this server. */
         UserResponse: {

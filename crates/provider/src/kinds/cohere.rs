@@ -269,7 +269,7 @@ fn usage(usage: &Value) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{RequestMessage, RequestRole, ToolCall};
+    use crate::{FinishReason, RequestMessage, RequestRole, ToolCall};
 
     use RequestRole::{Assistant as A, System as S, User as U};
 
