@@ -108,7 +108,7 @@ impl Config {
             return Err(ConfigError::new(file, reader.problems));
         }
         let mut env: Vec<(String, String)> = env.collect();
-        env.sort();
+        env.sort_by_cached_key(|(name, _)| variable_order(name));
         for (name, value) in env.iter().filter(|(name, _)| name.starts_with("CLOTHO_") && name != FILE_VARIABLE) {
             tree.set_from_env(name, value, &mut reader.problems);
         }
@@ -173,6 +173,12 @@ impl Config {
         top.finish(reader);
         config
     }
+}
+
+/// The order in which variables are read: by name, but items of a list by their number, because only the next item can
+/// be added.
+fn variable_order(name: &str) -> Vec<(usize, String)> {
+    name.split("__").map(|part| (part.parse().unwrap_or(usize::MAX), part.to_owned())).collect()
 }
 
 /// Converts to a string. A non-Unicode text is never a valid setting; its replacement characters show the place of

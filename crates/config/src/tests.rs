@@ -249,6 +249,17 @@ fn config_providers_merge_file_and_environment() {
     assert_eq!(providers[0].key().unwrap(), None);
     assert_eq!(providers[1].key().unwrap().unwrap().expose(), "k-1");
 
+    let names: Vec<(String, String)> = (0..12)
+        .flat_map(|n| {
+            [
+                (format!("CLOTHO_PROVIDERS__{n}__ID"), format!("p{n}")),
+                (format!("CLOTHO_PROVIDERS__{n}__BASE_URL"), "http://a".into()),
+            ]
+        })
+        .collect();
+    let twelve: Vec<(&str, &str)> = names.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    assert_eq!(load("", &twelve).unwrap().providers[11].id, "p11");
+
     let whole = "[{id = \"a\", base_url = \"http://a/\"}]";
     let both = [("CLOTHO_PROVIDERS", whole), ("CLOTHO_PROVIDERS__0__ID", "b")];
     assert_eq!(load(text, &both).unwrap().providers[0].id, "b");

@@ -1,5 +1,7 @@
 //! The list of sessions: which ones it shows, in which order, and the folders and tags that they have.
 
+use std::collections::HashSet;
+
 use diesel::prelude::*;
 use serde_json::{Value, json};
 
@@ -72,6 +74,31 @@ pub enum SessionListChange {
 }
 
 impl StoreReader<'_> {
+    /// Returns a title that no session of the owner has outside of the trash: the wanted one, or it with a number behind
+    /// it. Case and accents do not count. The answer depends on what is stored alone, so that an import that was
+    /// interrupted gives the same titles as one that was not.
+    ///
+    /// # Errors
+    /// Returns an error if the database fails.
+    pub fn free_session_title(&mut self, owner: UserId, wanted: &str) -> Result<String, StoreError> {
+        let form = fold_base_letters(wanted);
+        let taken: Vec<Option<String>> = sessions::table
+            .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
+            .filter(users::id.eq(owner.as_bytes().to_vec()))
+            .filter(sessions::trashed.is_null())
+            .filter(sessions::title_form.like(format!("{}%", escape_pattern(&form))).escape('\\'))
+            .select(sessions::title_form)
+            .load(self.conn)?;
+        let taken: HashSet<String> = taken.into_iter().flatten().collect();
+        let mut title = wanted.to_owned();
+        let mut number = 2_u64;
+        while taken.contains(&fold_base_letters(&title)) {
+            title = format!("{wanted} ({number})");
+            number += 1;
+        }
+        Ok(title)
+    }
+
     /// Returns the caller's sessions that fit a filter, after skipping `skip` of them.
     ///
     /// # Errors
@@ -197,14 +224,18 @@ impl Tx<'_> {
 
 /// Returns the pattern of texts that contain a text.
 fn contains_pattern(text: &str) -> String {
-    let mut pattern = String::from("%");
+    format!("%{}%", escape_pattern(text))
+}
+
+/// Escapes what has a meaning in patterns.
+fn escape_pattern(text: &str) -> String {
+    let mut pattern = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '%' | '_' | '\\') {
             pattern.push('\\');
         }
         pattern.push(c);
     }
-    pattern.push('%');
     pattern
 }
 

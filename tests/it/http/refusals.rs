@@ -125,9 +125,9 @@ async fn array_in_place_of_object_returns_invalid() {
     }
     let chat = |rest: &str| format!("/api/chat/{sid}/{rest}");
     for (method, path, body, field) in [
-        ("POST", chat("message"), json!([nid, "x"]), ""),
-        ("PUT", chat("active_leaf"), json!([nid]), ""),
-        ("POST", "/api/characters".into(), json!(["Rin"]), ""),
+        ("POST", chat("message"), json!([nid, "x"]), "."),
+        ("PUT", chat("active_leaf"), json!([nid]), "."),
+        ("POST", "/api/characters".into(), json!(["Rin"]), "."),
         ("POST", chat("message"), json!({"parentId": nid, "content": "x", "generate": [1]}), "generate"),
         ("PUT", chat("nodes/state"), json!({"updates": [[nid, false]]}), "updates[0]"),
         ("PUT", format!("/api/sessions/{sid}/plugins"), json!([["combat"]]), "[0]"),

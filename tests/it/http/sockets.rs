@@ -310,7 +310,7 @@ async fn websocket_invalid_frames_get_error_and_stay_open() {
     // Invalid frames.
     for (frame, code, field) in [
         ("{".to_owned(), "malformed", None),
-        ("[]".into(), "invalid", Some("")),
+        ("[]".into(), "invalid", Some(".")),
         ("{}".into(), "invalid", Some("type")),
         ("{\"type\": 5}".into(), "invalid", Some("type")),
         ("{\"type\": \"message\", \"content\": \"x\"}".into(), "invalid", Some("content")),

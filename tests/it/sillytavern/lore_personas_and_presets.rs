@@ -50,7 +50,7 @@ fn lorebooks_import_once_and_update_when_grown() {
     assert_eq!((arrived.totals.lorebooks, lorebooks(&store).len()), (3, 3), "{}", arrived.report);
     assert_eq!(
         (finding_codes(&arrived, "Atlas"), finding_codes(&arrived, "bad")),
-        (vec!["lore", "lore_for_all"], vec!["no_lorebook"])
+        (vec!["lore", "lore_silent", "lore_for_all"], vec!["no_lorebook"])
     );
     let (before, native) =
         (lorebooks(&store), lorebooks(&store).into_iter().find(|book| book.card["name"] == "Native").unwrap());

@@ -1,7 +1,5 @@
 //! Titles of imported sessions. A name that a program made is replaced by what a person would say.
 
-use std::collections::HashSet;
-
 use clotho_compat::interop::chat_title::technical_prefix;
 use clotho_core::clock::Time;
 use clotho_core::letters::fold_base_letters;
@@ -34,7 +32,8 @@ pub struct TitleParts<'a> {
 /// message. A technical name stays if neither is known.
 pub fn spoken_title(name: &str, parts: &TitleParts<'_>) -> String {
     let Some(prefix) = technical_prefix(name, parts.names) else { return name.to_owned() };
-    let is_prefix = |known: &&&str| fold_base_letters(known.trim()) == fold_base_letters(prefix);
+    let is_prefix =
+        |known: &&&str| !known.trim().is_empty() && fold_base_letters(known.trim()) == fold_base_letters(prefix);
     let who = match parts.names.iter().find(is_prefix) {
         Some(known) => known.trim(),
         None if !prefix.is_empty() => prefix,
@@ -61,27 +60,6 @@ fn date_text(time: Time, parts: &TitleParts<'_>) -> Option<String> {
     Some(date.strftime(form).to_string())
 }
 
-/// The titles of one import. No two of its sessions get the same.
-#[derive(Debug, Default)]
-pub struct ImportTitles(HashSet<String>);
-
-impl ImportTitles {
-    /// Returns a title, with a number behind it if another session of the import has it. Case and accents do not count.
-    pub fn unique(&mut self, title: &str) -> String {
-        if self.0.insert(fold_base_letters(title)) {
-            return title.to_owned();
-        }
-        let mut number = 2_u64;
-        loop {
-            let numbered = format!("{title} ({number})");
-            if self.0.insert(fold_base_letters(&numbered)) {
-                return numbered;
-            }
-            number += 1;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,12 +84,5 @@ mod tests {
         let zone = TimeZone::fixed(jiff::tz::offset(2));
         let parts = TitleParts { names: &["Anna"], first_message_at: Some(MAY), zone: &zone, language: english };
         assert_eq!(spoken_title("1714550400", &parts), "Anna, 2 May 2024");
-    }
-
-    #[test]
-    fn equal_titles_of_one_import_get_numbers() {
-        let mut titles = ImportTitles::default();
-        let given = ["Anna", "anna", "Anna (2)", "Ánna", "Ben"].map(|title| titles.unique(title));
-        assert_eq!(given, ["Anna", "anna (2)", "Anna (2) (2)", "Ánna (3)", "Ben"]);
     }
 }

@@ -30,7 +30,7 @@ fn resolve_path(path: &str, root: &Pointer, world: &World) -> Option<String> {
         // A value with its description is the first of two: a key in the path is one of the value.
         if let Value::Array(pair) = there
             && let [value @ Value::Object(_), Value::String(_)] = pair.as_slice()
-            && key.parse::<usize>().is_err()
+            && key.parse::<i64>().is_err()
         {
             keys.push("0".to_owned());
             there = value;

@@ -129,7 +129,11 @@ impl ForeignImport<'_> {
             ForeignStoryMatch::New => None,
         };
         // Write the lorebook and the messages.
-        let title = if session.is_none() { self.titles.unique(&title) } else { title };
+        let owner = self.options.owner;
+        let title = match session {
+            None => self.store.read(move |reader| reader.free_session_title(owner, &title)).await?,
+            Some(_) => title,
+        };
         let mut target = self.open_story_target(&tale, session, &title, &key, place).await?;
         self.import_lorebook(&mut tale, &key, &title, &place.name).await?;
         let mut item = ForeignImportItem::new("session", title, target.session).from_file(&place.name);

@@ -108,24 +108,11 @@ impl ForeignImport<'_> {
         // Write each file into the session.
         let titles = match session {
             Some(_) => Vec::new(),
-            None => self.story_titles(folder, &files, is_only),
+            None => vec![self.story_title(folder, &files, is_only).await?],
         };
         let mut target = self.open_target(session, folder, &files, titles, cast).await?;
         let story = self.exported_session(&files);
-        let mut ends = Vec::with_capacity(files.len());
-        for file in &files {
-            let wanted = story.as_ref().map(|story| story.positions_in(&file_key(folder, file))).unwrap_or_default();
-            match self.import_file(file, &mut target, &wanted).await {
-                Ok(end) => ends.push(Some(end)),
-                Err(ImportError::Read(why)) => {
-                    let why = ImportFinding::skipped(&FindingDetail::UnreadableFile { reason: why });
-                    let item = ForeignImportItem::skipped("session", file.file.stem(), why);
-                    self.count_item(item.from_file(&file.file.name));
-                    ends.push(None);
-                }
-                Err(error) => return Err(error),
-            }
-        }
+        let ends = self.import_files(folder, &files, &mut target, story.as_ref()).await?;
         let whole: Vec<(&ChatScan, &ImportedChatEnd)> =
             files.iter().zip(&ends).filter_map(|(file, end)| Some((*file, end.as_ref()?))).collect();
         let is_as_it_went = files.iter().all(|file| self.export_index.has(&file_key(folder, file), &file.hash));
@@ -150,8 +137,38 @@ impl ForeignImport<'_> {
         Ok(())
     }
 
-    /// Returns the title candidates of a new story, best first.
-    fn story_titles(&mut self, folder: &ChatFolder, files: &[&ChatScan], is_only: bool) -> Vec<String> {
+    /// Writes files into a session. Returns where each of them ended; `None`: it could not be read, which is reported.
+    async fn import_files(
+        &mut self,
+        folder: &ChatFolder,
+        files: &[&ChatScan],
+        target: &mut ImportTarget,
+        story: Option<&ExportIndexSession>,
+    ) -> Result<Vec<Option<ImportedChatEnd>>, ImportError> {
+        let mut ends = Vec::with_capacity(files.len());
+        for file in files {
+            let wanted = story.map(|story| story.positions_in(&file_key(folder, file))).unwrap_or_default();
+            match self.import_file(file, target, &wanted).await {
+                Ok(end) => ends.push(Some(end)),
+                Err(ImportError::Read(why)) => {
+                    let why = ImportFinding::skipped(&FindingDetail::UnreadableFile { reason: why });
+                    let item = ForeignImportItem::skipped("session", file.file.stem(), why);
+                    self.count_item(item.from_file(&file.file.name));
+                    ends.push(None);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(ends)
+    }
+
+    /// Returns the title of a new story: the name that somebody chose, or one that no other story of the owner has.
+    async fn story_title(
+        &self,
+        folder: &ChatFolder,
+        files: &[&ChatScan],
+        is_only: bool,
+    ) -> Result<String, ImportError> {
         let file = files.first().map(|file| file.file.stem()).unwrap_or_default();
         let card = folder.cards.first().map(String::as_str);
         let spoken = files.iter().find_map(|file| file.first_speaker.as_deref());
@@ -167,8 +184,15 @@ impl ForeignImport<'_> {
             Some(group) => group_title(group, file, is_only, &parts),
             None => spoken_title(file, &parts),
         };
-        let title = if title.trim().is_empty() { folder.key.clone() } else { title };
-        vec![self.titles.unique(&title)]
+        if title.trim().is_empty() {
+            return Ok(folder.key.clone());
+        }
+        // Names of files are unique in their folder.
+        if title == file {
+            return Ok(title);
+        }
+        let owner = self.options.owner;
+        Ok(self.store.read(move |reader| reader.free_session_title(owner, &title)).await?)
     }
 
     /// Returns what the export index says about the story of some files.

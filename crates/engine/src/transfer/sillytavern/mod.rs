@@ -66,7 +66,7 @@ use clotho_store::{SourceRecord, Store, Tx, WriteError};
 use super::archive_budget::ArchiveBudget;
 use super::import::{ImportError, ImportProgress, ProgressListener};
 use super::report::ForeignImportReport;
-use super::session_titles::{ImportTitles, TitleLanguage};
+use super::session_titles::TitleLanguage;
 use cast::ImportCast;
 use data_folder::{ChatFolder, DataFolder, SETTINGS};
 use dry_run::DryRunState;
@@ -205,8 +205,6 @@ pub(super) struct ForeignImport<'a> {
     books: HashMap<String, FolderLorebook>,
     /// The answering characters of chats of other programs, by source name.
     pub(super) answering_characters: HashMap<String, CharacterId>,
-    /// The titles of the sessions so far.
-    pub(super) titles: ImportTitles,
     /// What a dry run has seen so far.
     pub(super) dry_run: DryRunState,
     pub(super) listener: ProgressListener<'a>,
@@ -221,7 +219,6 @@ impl<'a> ForeignImport<'a> {
     ) -> Self {
         let (result, read_progress, inside, settings, export_index, namesakes, books, answering_characters, dry_run) =
             Default::default();
-        let titles = ImportTitles::default();
         let archive_budget = ArchiveBudget::new(options.limits.total);
         Self {
             store,
@@ -236,7 +233,6 @@ impl<'a> ForeignImport<'a> {
             namesakes,
             books,
             answering_characters,
-            titles,
             dry_run,
             listener,
         }

@@ -35,11 +35,7 @@ pub async fn begin_session(
     caller: UserId,
     new: SessionSpec,
 ) -> Result<SessionId, TurnError> {
-    let mode = new.mode.clone().unwrap_or_else(|| "tree".into());
-    if !matches!(mode.as_str(), "tree" | "linear") {
-        let message = format!("expected \"tree\" or \"linear\", not \"{mode}\"");
-        return Err(TurnError::Invalid { field: "mode", message });
-    }
+    let mode = view_mode(&new)?;
     // Read the cards and resolve model and plugins.
     let SessionCards { characters, script_consents, persona, globals, initial_values: starts } =
         read_cards(&parts.storage, &parts.prompts, caller, &new).await?;
@@ -112,6 +108,16 @@ pub async fn begin_session(
     }
     let links = SessionLinks { characters, persona, lorebooks: new.lorebook_ids };
     write_session(&parts.storage, session, links, root, greetings, now).await
+}
+
+/// Returns how the page shows a new session.
+fn view_mode(new: &SessionSpec) -> Result<String, TurnError> {
+    let mode = new.mode.clone().unwrap_or_else(|| "tree".into());
+    if matches!(mode.as_str(), "tree" | "linear") {
+        return Ok(mode);
+    }
+    let message = format!("expected \"tree\" or \"linear\", not \"{mode}\"");
+    Err(TurnError::Invalid { field: "mode", message })
 }
 
 /// The cards and values from which a session is created.
