@@ -217,7 +217,7 @@ pub(super) fn status_of_name(name: &str) -> Option<u16> {
 pub(super) fn status_in_words(words: &str) -> Option<u16> {
     let words = words.to_ascii_lowercase();
     let before = ["error code", "status code", "statuscode", "status", "http", "http error", "httperror"];
-    for (at, _) in words.match_indices(|char: char| matches!(char, '4' | '5')) {
+    for (at, _) in words.match_indices(['4', '5']) {
         let (head, tail) = words.split_at(at);
         if head.ends_with(|char: char| char.is_alphanumeric() || matches!(char, '.' | '-' | '_' | ','))
             || tail.chars().nth(3).is_some_and(|char| char.is_alphanumeric() || matches!(char, '_' | '%'))

@@ -171,9 +171,8 @@ impl ParameterDialect {
             params.get(spec.name).is_some_and(|value| !value.is_null() && !spec.is_neutral(value))
         };
         let stands_alone = |spec: &ParameterSpec| {
-            spec.switch.is_none_or(|switch| {
-                self.takes(model, switch) || !ParameterSpec::of(switch).is_some_and(|switch| is_set(switch))
-            })
+            spec.switch
+                .is_none_or(|switch| self.takes(model, switch) || !ParameterSpec::of(switch).is_some_and(&is_set))
         };
         // Presets have an order for each server. One is enough.
         let has_order = SAMPLER_ORDERS.iter().any(|name| params.contains_key(*name) && self.takes(model, name));

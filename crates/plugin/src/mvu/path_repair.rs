@@ -111,7 +111,7 @@ mod tests {
         }});
         let world = World { vars: vars.as_object().unwrap().clone(), ..World::default() };
         let root = Pointer::from_keys(["stat_data"]);
-        let plain = |said: &str| said.replace('.', "/").replace('[', "/").replace(']', "");
+        let plain = |said: &str| said.replace(['.', '['], "/").replace(']', "");
         let check = |said: &str, meant: &str| {
             let mut parsed = parse(&format!("_.set('{said}', 1);"), 1);
             let told = repair_paths(&mut parsed.commands[0], &root, &world);

@@ -112,7 +112,7 @@ impl ForeignImport<'_> {
         };
         let mut target = self.open_target(session, folder, &files, titles, cast).await?;
         let story = self.exported_session(&files);
-        let ends = self.import_files(folder, &files, &mut target, story.as_ref()).await?;
+        let ends = self.write_story_files(folder, &files, &mut target, story.as_ref()).await?;
         let whole: Vec<(&ChatScan, &ImportedChatEnd)> =
             files.iter().zip(&ends).filter_map(|(file, end)| Some((*file, end.as_ref()?))).collect();
         let is_as_it_went = files.iter().all(|file| self.export_index.has(&file_key(folder, file), &file.hash));
@@ -138,7 +138,7 @@ impl ForeignImport<'_> {
     }
 
     /// Writes files into a session. Returns where each of them ended; `None`: it could not be read, which is reported.
-    async fn import_files(
+    async fn write_story_files(
         &mut self,
         folder: &ChatFolder,
         files: &[&ChatScan],
