@@ -4,12 +4,17 @@ import { describe } from "node:test";
 import { openPage, test, waitUntil } from "./support/browser.mjs";
 import { browser, checkAccessibility, clotho, createSession, openSession, readSession } from "./support/setup.mjs";
 
-const makeCharacter = (name) => clotho.api("POST", "/api/characters", { name, description: "A pilot." });
+const makeCharacter = (name) =>
+  clotho.api("POST", "/api/characters", { name, description: "A pilot.", firstMessage: "Hello." });
 const usedVersion = async (path) => (await readSession(path)).cards[0].version;
+
+/** The menu of a character. Its story has the same name. */
+const manageButton = (page, name) =>
+  page.getByRole("region", { name: "New story" }).getByRole("button", { name: `Manage “${name}”` });
 
 /** Changes the description of a character on the first page. */
 async function editDescription(page, name, text) {
-  await page.getByRole("button", { name: `Manage “${name}”` }).click();
+  await manageButton(page, name).click();
   await page.locator(".menu:popover-open").getByRole("button", { name: "Edit character" }).click();
   const form = page.getByRole("dialog", { name: "Edit character" });
   await form.getByRole("textbox", { name: "Description" }).fill(text);
@@ -30,7 +35,7 @@ describe("versions of a card", () => {
     await question.getByRole("button", { name: "In the story with this character" }).click();
     await question.waitFor({ state: "detached" });
     assert.equal(await usedVersion(path), 2);
-    await page.getByRole("button", { name: "Manage “Ver Sion”" }).click();
+    await manageButton(page, "Ver Sion").click();
     await page.locator(".menu:popover-open").getByRole("button", { name: "Versions of this card" }).click();
     const versions = page.getByRole("dialog", { name: "Versions of Ver Sion" });
     await versions.getByRole("button", { name: /^Version 1/ }).click();

@@ -113,6 +113,7 @@ describe("connecting a model", () => {
     await page.getByRole("button", { name: /Connect a model/ }).click();
     const service = form(page).getByLabel("Service");
     const address = form(page).getByLabel("Base URL");
+    await service.waitFor();
     assert.ok((await service.locator("option").count()) > 30);
     await service.selectOption({ label: "OpenRouter" });
     assert.equal(await address.inputValue(), "https://openrouter.ai/api/v1");

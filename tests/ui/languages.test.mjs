@@ -37,6 +37,14 @@ describe("the languages of the page", () => {
     assert.deepEqual(wrong, []);
   });
 
+  test("no key stands in two files, where the one that is loaded last would win", () => {
+    const keys = pairs.map(([key]) => key);
+    assert.deepEqual(
+      keys.filter((key, at) => keys.indexOf(key) !== at),
+      [],
+    );
+  });
+
   test("no text is in the wrong language", () => {
     // The language switch is written in the language that it selects.
     const plain = pairs.filter(([key]) => key !== "command.language");

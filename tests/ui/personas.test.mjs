@@ -103,6 +103,7 @@ describe("personas", () => {
   test("a lorebook dropped while a story is open is linked to it after a question", async () => {
     const path = await createSession();
     const { page, close } = await openSession(path);
+    await page.waitForLoadState("networkidle");
     await page.evaluate(
       (text) => {
         const data = new DataTransfer();

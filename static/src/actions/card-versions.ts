@@ -87,17 +87,19 @@ export async function useNewestCard(characterId: Id, sessionIds: Id[]) {
 const shown = new Set<string>();
 
 /** Shows a notice if a card of the open session has a newer version. */
-export function offerNewerCard(nameOf: (cid: Id) => string) {
+export async function offerNewerCard() {
   const open = store.session.peek();
   const newer = open?.cards?.find(({ hasNewer }) => hasNewer);
   if (!open || !newer) return;
   const key = `${open.id} ${newer.characterId} ${newer.newestVersion}`;
   if (shown.has(key)) return;
   shown.add(key);
+  const found = await character(newer.characterId).catch(() => null);
+  if (!found || store.session.peek()?.id !== open.id) return void shown.delete(key);
   notify({
     tone: "quiet",
     stays: true,
-    text: t("cardVersions.newer", { name: nameOf(newer.characterId) }),
+    text: t("cardVersions.newer", { name: found.name }),
     action: { label: "cardVersions.useNewer", run: () => void useNewestCard(newer.characterId, [open.id]) },
   });
 }

@@ -93,7 +93,7 @@ export function SessionListTools() {
       )}
       {selectedSessions.value && <Selection />}
       {isFiltered(filter) && sessions.value.length === 0 && (
-        <EmptyState symbol="search" title={t("stories.none")} hint={t("stories.noneHint")}>
+        <EmptyState symbol="search" title={t("stories.noMatch")} hint={t("stories.noneHint")}>
           <button type="button" onClick={clear}>
             {t("stories.clear")}
           </button>

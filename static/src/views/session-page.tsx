@@ -9,7 +9,6 @@ import edits from "../lib/strings/en-edit.ts";
 import cardVersions from "../lib/strings/en-card-versions.ts";
 import words from "../lib/strings/en-story.ts";
 import { deltaOf } from "../model/deltas.ts";
-import { characterById } from "../model/library.ts";
 import { inTree, route } from "../model/page.ts";
 import { scriptsVersion } from "../model/display-scripts.ts";
 import { head, loading, session } from "../model/session-store.ts";
@@ -22,6 +21,7 @@ addEnglish(words);
 addEnglish(edits);
 addEnglish(cardVersions);
 
+const PageDropArea = lazyView(() => import("./transfers.tsx").then((module) => module.PageDropArea), 0);
 const World = lazyView(() => import("./world.tsx").then((module) => module.World), 0);
 const Overview = lazyView(() => import("./overview.tsx").then((module) => module.Overview), 0);
 
@@ -36,6 +36,7 @@ export const SessionPage = () =>
       <PermissionQuestion />
       <NewerCardNotice />
       <DisplayScriptLoader />
+      <PageDropArea />
       {inTree.value && <Overview />}
     </>
   );
@@ -61,7 +62,7 @@ function PermissionQuestion() {
 function NewerCardNotice() {
   const open = loading.value.state === "ready" ? session.value : null;
   const newer = open?.cards?.filter(({ hasNewer }) => hasNewer).map((card) => card.newestVersion);
-  useEffect(() => offerNewerCard((cid) => characterById(cid)?.name ?? ""), [open?.id, newer?.join()]);
+  useEffect(() => void offerNewerCard(), [open?.id, newer?.join()]);
   return null;
 }
 

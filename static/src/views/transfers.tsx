@@ -151,7 +151,7 @@ function progressText({ done, total, from, since }: PhaseProgress) {
 }
 
 /** Imports files that are dropped anywhere on the page. */
-function PageDropArea() {
+export function PageDropArea() {
   const isOver = useSignal(false);
   useEffect(() => {
     const handleDrag = (event: DragEvent) => {

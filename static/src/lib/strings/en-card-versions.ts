@@ -15,7 +15,7 @@ export default {
   "cardVersions.same": "It does not differ from the present card.",
   "cardVersions.empty": "(empty)",
   "cardVersions.restore": "Restore this version",
-  "cardVersions.restored": "Version {n} is the present card again.",
+  "cardVersions.restored": "Restored version {n}.",
   "cardVersions.import": "Import a newer card",
   "cardVersions.more": "Show older versions",
   "cardVersions.field.firstMessage": "First message",

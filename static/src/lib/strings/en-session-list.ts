@@ -12,7 +12,7 @@ export default {
   "stories.selected": "{n} story selected|{n} stories selected",
   "stories.selectOne": "Select “{name}”",
   "stories.selectAll": "Select all",
-  "stories.none": "No matching stories.",
+  "stories.noMatch": "No matching stories.",
   "stories.noneHint": "Use fewer words or tags.",
   "stories.clear": "Show all",
   "stories.pin": "Pin",

@@ -12,7 +12,7 @@ export default {
   "generation.top_a": "Top A",
   "generation.typical_p": "Typical P",
   "generation.tfs": "TFS",
-  "generation.top_n_sigma": "Top nsigma",
+  "generation.top_n_sigma": "Top n-sigma 采样",
   "generation.temperature_last": "温度放最后",
   "generation.repetition_penalty": "重复惩罚",
   "generation.repetition_penalty_range": "重复惩罚范围",

@@ -12,7 +12,7 @@ export default {
   "stories.selected": "已选择 {n} 个故事",
   "stories.selectOne": "选择“{name}”",
   "stories.selectAll": "全选",
-  "stories.none": "没有符合的故事。",
+  "stories.noMatch": "没有符合的故事。",
   "stories.noneHint": "请减少词或标签。",
   "stories.clear": "全部显示",
   "stories.pin": "置顶",
