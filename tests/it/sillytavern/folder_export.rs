@@ -129,6 +129,33 @@ fn export_writes_new_branches_as_linked_files() {
     assert_eq!((again.totals.sessions, again.totals.messages), (0, 0), "{}", again.report);
 }
 
+/// A chat that ends with one swipe, and its branch that goes on from another swipe, both come back as files.
+#[test]
+fn export_of_chat_that_ends_with_unanswered_swipe_keeps_file() {
+    let (store, root) = (TestStore::new(), DataRoot::new());
+    root.write_card("Ivo");
+    let before = [greeting_row(), user_row("Up?", 1)];
+    let main = [&[header_row(json!({}))][..], &before, &[swipes_row(&["No.", "Yes."], 1, 2)]].concat();
+    let branch = [
+        &[header_row(json!({"main_chat": "Dawn"}))][..],
+        &before,
+        &[swipes_row(&["No."], 0, 2), user_row("Then sleep.", 3)],
+    ]
+    .concat();
+    root.write_chat("Ivo", "Dawn", &main);
+    root.write_chat("Ivo", "Dawn - Branch #1", &branch);
+    assert_eq!(import_folder(&store, root.path()).totals.sessions, 1);
+    let (folder, _) = export_folder(&store);
+    let lines = |folder: &TempDir, name: &str| -> Vec<Value> {
+        let text = fs::read_to_string(folder.path().join("chats/Ivo").join(name)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let (main, branch) = (lines(&folder, "Dawn.jsonl"), lines(&folder, "Dawn - Branch #1.jsonl"));
+    assert_eq!((main.len(), &main[3]["swipes"], &main[3]["mes"]), (4, &json!(["No.", "Yes."]), &json!("Yes.")));
+    assert_eq!((branch.len(), &branch[3]["mes"], &branch[4]["mes"]), (5, &json!("No."), &json!("Then sleep.")));
+    assert_eq!(branch[0]["chat_metadata"]["main_chat"], "Dawn");
+}
+
 /// S4-53: settings of cards and of all chats are exported with them and imported elsewhere.
 #[test]
 fn export_includes_card_settings() {

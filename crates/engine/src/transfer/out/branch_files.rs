@@ -1,5 +1,5 @@
 //! Chooses the branches of a session that are exported, and names their files. Each leaf gets a file, except
-//! unanswered replies that are already a swipe in the file of a sibling.
+//! unanswered replies that are already a swipe in the file of a sibling and did not end an imported file of their own.
 
 use std::collections::{HashMap, HashSet};
 
@@ -69,7 +69,8 @@ impl BranchFiles {
             leaves.push(head);
         }
         // Name the files: by the file they were imported from, by label, or by title.
-        let came = imported_names(reader, stored, sources, &leaves)?;
+        let mut came = imported_names(reader, stored, sources, &leaves)?;
+        keep_unanswered_ends(reader, stored, sources, &mut leaves, &mut came)?;
         let main = main_leaf(&leaves, sources, &came, head);
         leaves.sort_by_key(|leaf| *leaf != main);
         let mut lines = Self::default();
@@ -129,16 +130,57 @@ fn imported_names(
     }
     came.extend(exact);
     for (node, name) in grown {
-        let mut ends: Vec<NodeId> = leaves.iter().copied().filter(|leaf| !came.contains_key(leaf)).collect();
-        ends.sort_by_key(|leaf| *leaf != stored.session.head);
-        for leaf in ends {
-            if reader.is_on_path(stored, node, leaf)? {
-                came.insert(leaf, name);
-                break;
-            }
+        if let Some(leaf) = unnamed_branch(reader, stored, node, leaves, &came)? {
+            came.insert(leaf, name);
         }
     }
     Ok(came)
+}
+
+/// Returns a branch through `node` that has no name yet, preferably the one with HEAD.
+fn unnamed_branch(
+    reader: &mut StoreReader<'_>,
+    stored: &StoredSession,
+    node: NodeId,
+    leaves: &[NodeId],
+    came: &HashMap<NodeId, String>,
+) -> Result<Option<NodeId>, StoreError> {
+    let mut ends: Vec<NodeId> = leaves.iter().copied().filter(|leaf| !came.contains_key(leaf)).collect();
+    ends.sort_by_key(|leaf| *leaf != stored.session.head);
+    for leaf in ends {
+        if reader.is_on_path(stored, node, leaf)? {
+            return Ok(Some(leaf));
+        }
+    }
+    Ok(None)
+}
+
+/// Keeps the imported files that end with an unanswered reply which is a swipe in another file. A branch without a name
+/// that continues a sibling of the reply gets the name of the file. If all of them are files of their own, the file
+/// stays: a chat and its branch, of which each ends with another swipe, are two files there, and both come back.
+fn keep_unanswered_ends(
+    reader: &mut StoreReader<'_>,
+    stored: &StoredSession,
+    sources: &[SourceRecord],
+    leaves: &mut Vec<NodeId>,
+    came: &mut HashMap<NodeId, String>,
+) -> Result<(), StoreError> {
+    for source in sources {
+        let (Some(end), Some(name)) = (source.node, file_name(&source.name)) else { continue };
+        if came.contains_key(&end) || came.values().any(|own| own == name) {
+            continue;
+        }
+        let Some(parent) = reader.node(stored, end)?.and_then(|placed| placed.node.parent) else { continue };
+        if !reader.children(stored, end)?.is_empty() {
+            continue;
+        }
+        let heir = unnamed_branch(reader, stored, parent, leaves, came)?;
+        if heir.is_none() {
+            leaves.push(end);
+        }
+        came.insert(heir.unwrap_or(end), name.to_owned());
+    }
+    Ok(())
 }
 
 /// Returns the leaf of the main branch: of the first imported file, else HEAD.
