@@ -9,7 +9,7 @@
 #    a second folder.
 # 4. SillyTavern is started with the second folder only, and reads it the same way. A table shows what is equal.
 #
-# The exit status is 1 if something differs that should not. docs/export.md lists the differences that are meant.
+# The exit status is 1 if something differs that should not. docs/export.md lists the known differences.
 # It is no part of CI: it needs npm's registry, a built Clotho, and about 600 MB of disk for a minute.
 #
 #   scripts/sillytavern-roundtrip.sh
