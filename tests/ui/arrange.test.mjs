@@ -354,7 +354,7 @@ describe("the stash", () => {
     const { page, close } = await openPage(browser);
     await page.goto(clotho.base);
     await page.keyboard.press("Control+k");
-    await page.getByRole("combobox").fill("celadon");
+    await page.getByRole("combobox", { name: "Search all stories" }).fill("celadon");
     await page.getByRole("option").filter({ hasText: "in the stash" }).click();
     await page.getByRole("dialog", { name: "Stash" }).getByText("Masts, celadon in the dusk.").waitFor();
     assert.equal(new URL(page.url()).pathname, path);
