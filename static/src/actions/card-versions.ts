@@ -1,5 +1,7 @@
 // Versions of a card: listing, restoring, importing a newer one, and using the changed card in sessions.
-import { t } from "../lib/i18n.ts";
+import { addEnglish, t } from "../lib/i18n.ts";
+import words from "../lib/strings/en-card-versions.ts";
+import cards from "../lib/strings/en-cards.ts";
 import { updateSession } from "../model/library.ts";
 import { dialog, notify, openDialog } from "../model/page.ts";
 import * as store from "../model/session-store.ts";
@@ -11,6 +13,9 @@ import { attempt } from "./error-text.ts";
 import { readLibrary } from "./library.ts";
 import { askForRequestedSettings } from "./requested-settings.ts";
 import type { Id, Session } from "../lib/wire.d.ts";
+
+addEnglish(words);
+addEnglish(cards);
 
 /** Number of versions in one page of the list. */
 const PAGE_SIZE = 50;

@@ -5,6 +5,7 @@ import { changeParams, readParameters } from "../actions/generation.ts";
 import { fieldText, GENERATION_GROUPS, otherParams, paramsFromForm, stopLines } from "../lib/generation-params.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
 import words from "../lib/strings/en-generation.ts";
+import presets from "../lib/strings/en-presets.ts";
 import { saveFormDraft } from "../model/form-drafts.ts";
 import { openDialog } from "../model/page.ts";
 import { session } from "../model/session-store.ts";
@@ -15,6 +16,7 @@ import type { Key } from "../lib/i18n.ts";
 import type { SessionParameters } from "../lib/wire.d.ts";
 
 addEnglish(words);
+addEnglish(presets);
 
 export function Generation() {
   const params = session.value?.params ?? {};

@@ -9,6 +9,7 @@ import {
   toggleSelected,
 } from "../actions/session-list.ts";
 import { addEnglish, t } from "../lib/i18n.ts";
+import storyTexts from "../lib/strings/en-story.ts";
 import words from "../lib/strings/en-session-list.ts";
 import { characterById, sessionReads, sessions } from "../model/library.ts";
 import { openDialog } from "../model/page.ts";
@@ -29,6 +30,7 @@ import type { ComponentType } from "../../vendor/preact.js";
 import type { Session } from "../lib/wire.d.ts";
 
 addEnglish(words);
+addEnglish(storyTexts);
 
 /** Maximum number of tags that are shown; chosen ones always are. */
 const MAX_TAGS = 20;

@@ -1,12 +1,10 @@
 // The page of a story: the chat and the state panel beside it. Loaded separately from the first page.
 import { Fragment, h, useEffect } from "../../vendor/preact.js";
-import { offerNewerCard } from "../actions/card-versions.ts";
 import { askForRequestedSettings } from "../actions/requested-settings.ts";
 import { askForPermissions } from "../actions/session-plugins.ts";
 import { updateDisplayScripts } from "../actions/display-scripts.ts";
 import { addEnglish } from "../lib/i18n.ts";
 import edits from "../lib/strings/en-edit.ts";
-import cardVersions from "../lib/strings/en-card-versions.ts";
 import words from "../lib/strings/en-story.ts";
 import { deltaOf } from "../model/deltas.ts";
 import { inTree, route } from "../model/page.ts";
@@ -19,9 +17,9 @@ import { SessionButtons, TreeTab } from "./session-buttons.tsx";
 
 addEnglish(words);
 addEnglish(edits);
-addEnglish(cardVersions);
 
 const PageDropArea = lazyView(() => import("./transfers.tsx").then((module) => module.PageDropArea), 0);
+const NewerCardNotice = lazyView(() => import("./newer-card-notice.tsx").then((module) => module.NewerCardNotice), 0);
 const World = lazyView(() => import("./world.tsx").then((module) => module.World), 0);
 const Overview = lazyView(() => import("./overview.tsx").then((module) => module.Overview), 0);
 
@@ -34,7 +32,7 @@ export const SessionPage = () =>
       <Chat />
       <World />
       <PermissionQuestion />
-      <NewerCardNotice />
+      <NewerCards />
       <DisplayScriptLoader />
       <PageDropArea />
       {inTree.value && <Overview />}
@@ -58,12 +56,10 @@ function PermissionQuestion() {
   return null;
 }
 
-/** Offers the newer card of a character, once for each version. */
-function NewerCardNotice() {
-  const open = loading.value.state === "ready" ? session.value : null;
-  const newer = open?.cards?.filter(({ hasNewer }) => hasNewer).map((card) => card.newestVersion);
-  useEffect(() => void offerNewerCard(), [open?.id, newer?.join()]);
-  return null;
+/** Loads the notice about newer cards if the story has one. */
+function NewerCards() {
+  const cards = loading.value.state === "ready" ? session.value?.cards : null;
+  return cards?.some(({ hasNewer }) => hasNewer) ? <NewerCardNotice /> : null;
 }
 
 /** Loads the scripts that change displayed texts, while the story is still loading. */

@@ -1,0 +1,2 @@
+/* Built of static/ by tools/vendor, do not edit. */
+import{useEffect as t}from"../../vendor/preact.js";import{offerNewerCard as i}from"./card-versions.js";import{k as m}from"./first.js";import"./shared.js";import"./story.js";import"../../vendor/marked.js";import"../../vendor/purify.js";import"./tools.js";function n(){const o=m.value,e=o?.cards?.filter(({hasNewer:r})=>r).map(r=>r.newestVersion);return t(()=>{i()},[o?.id,e?.join()]),null}export{n as NewerCardNotice};
