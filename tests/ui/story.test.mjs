@@ -558,7 +558,7 @@ describe("a session with a model", () => {
     await page.reload();
     await failure.waitFor();
     await failure.getByRole("button", { name: "Change model" }).click();
-    await page.getByRole("combobox", { name: "Model" }).selectOption("mock/m");
+    await page.getByRole("combobox", { name: "Model", exact: true }).selectOption("mock/m");
     await page.getByRole("button", { name: "Save" }).click();
     await waitUntil(async () => (await readSession(path)).model === "mock/m", "the story has the other model");
     model.queueReply(["I am."]);

@@ -140,7 +140,7 @@ describe("the tree", () => {
     );
     const found = async () => {
       await page.keyboard.press("Control+k");
-      await page.getByRole("combobox").fill("heliotrope");
+      await page.getByRole("combobox", { name: "Search all stories" }).fill("heliotrope");
       const hit = page.getByRole("option").filter({ hasText: "another branch" }).first();
       await hit.waitFor();
       assert.equal(await hit.locator("mark").first().innerText(), "heliotrope");
