@@ -26,6 +26,14 @@ pub(super) enum ParameterDialect {
     Ollama,
     KoboldCpp,
     LlamaCpp,
+    /// Like a vendor, with [`EXCEPTIONS`].
+    Mistral,
+    /// Like a vendor, with [`EXCEPTIONS`].
+    DeepSeek,
+    /// Like a vendor, with [`EXCEPTIONS`].
+    Cohere,
+    /// Like KoboldCpp, with [`EXCEPTIONS`].
+    Horde,
 }
 
 /// The hosts of vendors that take OpenAI's own parameters and few others.
@@ -112,6 +120,39 @@ const NAMES: [NameRow; 54] = [
     ("sampler_priority", ["", "", "=", "", "", "", "", ""]),
 ];
 
+/// What differs at servers without a column of their own.
+const EXCEPTIONS: [(ParameterDialect, &str, &str); 29] = [
+    (ParameterDialect::Mistral, "logit_bias", ""),
+    (ParameterDialect::Mistral, "banned_tokens", ""),
+    (ParameterDialect::Mistral, "reasoning_effort", ""),
+    (ParameterDialect::Mistral, "verbosity", ""),
+    (ParameterDialect::DeepSeek, "seed", ""),
+    (ParameterDialect::DeepSeek, "logit_bias", ""),
+    (ParameterDialect::DeepSeek, "banned_tokens", ""),
+    (ParameterDialect::DeepSeek, "verbosity", ""),
+    (ParameterDialect::Cohere, "top_k", "="),
+    (ParameterDialect::Cohere, "logit_bias", ""),
+    (ParameterDialect::Cohere, "banned_tokens", ""),
+    (ParameterDialect::Cohere, "json_schema", ""),
+    (ParameterDialect::Cohere, "reasoning_effort", ""),
+    (ParameterDialect::Cohere, "verbosity", ""),
+    (ParameterDialect::Horde, "seed", ""),
+    (ParameterDialect::Horde, "presence_penalty", ""),
+    (ParameterDialect::Horde, "logit_bias", ""),
+    (ParameterDialect::Horde, "banned_tokens", ""),
+    (ParameterDialect::Horde, "banned_strings", ""),
+    (ParameterDialect::Horde, "grammar", ""),
+    (ParameterDialect::Horde, "top_n_sigma", ""),
+    (ParameterDialect::Horde, "dry_multiplier", ""),
+    (ParameterDialect::Horde, "xtc_probability", ""),
+    (ParameterDialect::Horde, "xtc_threshold", ""),
+    (ParameterDialect::Horde, "mirostat_mode", ""),
+    (ParameterDialect::Horde, "smoothing_curve", ""),
+    (ParameterDialect::Horde, "guidance_scale", ""),
+    (ParameterDialect::Horde, "negative_prompt", ""),
+    (ParameterDialect::Horde, "ban_eos_token", "use_default_badwordsids"),
+];
+
 impl ParameterDialect {
     /// Returns the names at a server that speaks like OpenAI: those of a known vendor, else all.
     pub(super) fn of_host(endpoint: &Endpoint) -> Self {
@@ -124,16 +165,28 @@ impl ParameterDialect {
         }
     }
 
+    /// Returns the dialect whose column of the table counts.
+    const fn column(self) -> Self {
+        match self {
+            Self::Mistral | Self::DeepSeek | Self::Cohere => Self::Vendor,
+            Self::Horde => Self::KoboldCpp,
+            own => own,
+        }
+    }
+
     /// Returns whether a server has defaults that are not neutral, so that it needs to be told also a neutral value.
     pub(super) const fn has_own_defaults(self) -> bool {
-        matches!(self, Self::Ollama | Self::KoboldCpp | Self::LlamaCpp)
+        matches!(self.column(), Self::Ollama | Self::KoboldCpp | Self::LlamaCpp)
     }
 
     /// Returns the names of a parameter as the table has them. `None` if the table does not have the parameter.
     fn cell(self, name: &str) -> Option<&'static str> {
+        let differs = EXCEPTIONS.iter().find(|(dialect, ours, _)| *dialect == self && *ours == name);
+        if let Some((_, _, names)) = differs {
+            return Some(names);
+        }
         let (_, names) = NAMES.iter().find(|(ours, _)| *ours == name)?;
-        let at = match self {
-            Self::Vendor => 0,
+        let at = match self.column() {
             Self::OpenRouter => 1,
             Self::Compatible => 2,
             Self::Anthropic => 3,
@@ -141,6 +194,7 @@ impl ParameterDialect {
             Self::Ollama => 5,
             Self::KoboldCpp => 6,
             Self::LlamaCpp => 7,
+            _ => 0,
         };
         names.get(at).copied()
     }
@@ -225,12 +279,21 @@ impl ParameterDialect {
             }
             for theirs in cell.split_whitespace().map(|theirs| if theirs == "=" { name } else { theirs }) {
                 if theirs == name || !is_own(theirs) {
-                    sent.insert(theirs.to_owned(), parameter_values::of_server(theirs, value));
+                    sent.insert(theirs.to_owned(), self.value_at_server(theirs, value));
                 }
             }
         }
         self.add_made(model, params, &mut sent);
         sent
+    }
+
+    /// Returns a value as a server takes it. The strongest effort has no word of its own at servers that speak like OpenAI.
+    fn value_at_server(self, name: &str, value: &Value) -> Value {
+        let speaks_like_openai = matches!(self.column(), Self::Vendor | Self::Compatible);
+        match value.as_str() {
+            Some("max") if speaks_like_openai && name == "reasoning_effort" => "high".into(),
+            _ => parameter_values::of_server(name, value),
+        }
     }
 
     /// Adds what has another form at the server.
@@ -241,7 +304,7 @@ impl ParameterDialect {
         };
         let mut made = Map::new();
         if let (Some(low), Some(high)) = (valid("dynatemp_low"), valid("dynatemp_high")) {
-            match self {
+            match self.column() {
                 Self::KoboldCpp | Self::LlamaCpp => {
                     if let Some(range) = DynamicTemperature::of(low, high) {
                         // The range is around the temperature.
@@ -254,18 +317,18 @@ impl ParameterDialect {
             }
         }
         let (biases, bans) = (valid("logit_bias"), valid("banned_tokens"));
-        match self {
+        match self.column() {
             Self::LlamaCpp => made.extend(parameter_values::bias_pairs(biases, bans)),
             Self::Compatible | Self::KoboldCpp => {
                 made.extend(parameter_values::bias_object(biases, None));
-                let is_kobold = self == Self::KoboldCpp;
+                let is_kobold = self.column() == Self::KoboldCpp;
                 made.extend(bans.map(|bans| ("custom_token_bans".to_owned(), parameter_values::comma_list(bans))));
                 made.extend(bans.filter(|_| !is_kobold).map(|bans| ("banned_tokens".to_owned(), bans.clone())));
             }
             _ => made.extend(parameter_values::bias_object(biases, bans)),
         }
         if let Some(schema) = valid("json_schema") {
-            match self {
+            match self.column() {
                 Self::Gemini => made.extend(parameter_values::gemini_schema(schema)),
                 Self::Vendor | Self::OpenRouter => made.extend(parameter_values::response_format(schema)),
                 Self::Compatible => {
@@ -277,7 +340,7 @@ impl ParameterDialect {
         }
         let effort = valid("reasoning_effort").and_then(Value::as_str);
         let budget = valid("reasoning_budget").and_then(Value::as_u64);
-        match self {
+        match self.column() {
             Self::OpenRouter => made.extend(parameter_values::open_router_reasoning(effort, budget)),
             Self::Anthropic => made.extend(parameter_values::anthropic_thinking(effort, budget)),
             Self::Gemini => made.extend(parameter_values::gemini_thinking(model, effort, budget)),
@@ -311,6 +374,30 @@ mod tests {
             body.as_object_mut().unwrap().shift_remove(*name);
         }
         body
+    }
+
+    /// A kind with a server of its own has its names wherever that server is, and names what it does not take.
+    #[test]
+    fn parameter_of_vendor_kind_has_its_name_behind_any_address() {
+        let base = "http://gateway/v1";
+        let asked = json!({"top_k": 40, "seed": 7, "logit_bias": {"5": 1}, "repetition_penalty": 1.1});
+        let left_out = |kind: &str| {
+            let changes = client(kind, base).parameter_changes(&request("m", &asked));
+            let name = |change| match change {
+                ParameterChange::NotTaken { parameter } => Some(parameter),
+                _ => None,
+            };
+            changes.into_iter().filter_map(name).collect::<Vec<_>>()
+        };
+        assert_eq!(fields("cohere", base, "m", &asked), json!({"k": 40, "seed": 7}));
+        assert_eq!(left_out("cohere"), ["repetition_penalty", "logit_bias"]);
+        assert_eq!(fields("mistral", base, "m", &asked), json!({"random_seed": 7}));
+        assert_eq!(left_out("mistral"), ["top_k", "repetition_penalty", "logit_bias"]);
+        assert_eq!(left_out("deepseek"), ["top_k", "repetition_penalty", "seed", "logit_bias"]);
+        assert_eq!(left_out("azure"), ["top_k", "repetition_penalty"]);
+        assert_eq!(left_out("horde"), ["seed", "logit_bias"]);
+        let most = json!({"reasoning_effort": "max"});
+        assert_eq!(fields("openai", "https://api.openai.com/v1", "m", &most), json!({"reasoning_effort": "high"}));
     }
 
     /// Everything that a preset can ask for.

@@ -35,7 +35,7 @@ const REQUIRED_FIELDS: [&str; 16] = [
 ];
 
 /// Objects of a body that hold parameters.
-pub(super) const PARAMETER_OBJECTS: [&str; 2] = ["options", "generationConfig"];
+pub(super) const PARAMETER_OBJECTS: [&str; 3] = ["options", "generationConfig", "params"];
 
 /// Names of the token limit of a reply, here and at servers.
 pub(super) const REPLY_LIMIT_NAMES: [&str; 8] = [

@@ -20,6 +20,9 @@ use super::tx::Tx;
 /// The number of sessions whose title is folded in one transaction.
 const BATCH_SIZE: i64 = 500;
 
+/// Room for the number behind a title that is taken: ` (123456)`.
+const TITLE_SUFFIX_CHARS: usize = 9;
+
 /// By what the list of sessions is sorted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SessionSortKey {
@@ -75,13 +78,14 @@ pub enum SessionListChange {
 
 impl StoreReader<'_> {
     /// Returns a title that no session of the owner has outside of the trash: the wanted one, or it with a number behind
-    /// it. Case and accents do not count. The answer depends on what is stored alone, so that an import that was
-    /// interrupted gives the same titles as one that was not.
+    /// it. Case and accents do not count, and a title that is too long is cut. The title depends only on what is stored,
+    /// so an interrupted import that is continued gives the same titles.
     ///
     /// # Errors
     /// Returns an error if the database fails.
-    pub fn free_session_title(&mut self, owner: UserId, wanted: &str) -> Result<String, StoreError> {
-        let form = fold_base_letters(wanted);
+    pub fn unique_session_title(&mut self, owner: UserId, wanted: &str) -> Result<String, StoreError> {
+        let wanted: String = wanted.chars().take(limits::MAX_TITLE_CHARS - TITLE_SUFFIX_CHARS).collect();
+        let form = fold_base_letters(&wanted);
         let taken: Vec<Option<String>> = sessions::table
             .inner_join(users::table.on(users::n.eq(sessions::owner_n)))
             .filter(users::id.eq(owner.as_bytes().to_vec()))
@@ -90,7 +94,7 @@ impl StoreReader<'_> {
             .select(sessions::title_form)
             .load(self.conn)?;
         let taken: HashSet<String> = taken.into_iter().flatten().collect();
-        let mut title = wanted.to_owned();
+        let mut title = wanted.clone();
         let mut number = 2_u64;
         while taken.contains(&fold_base_letters(&title)) {
             title = format!("{wanted} ({number})");

@@ -13,6 +13,7 @@ use crate::http::wire::card_versions::SessionCardResponse;
 use crate::http::wire::events::{Event, NodeStateEvent, NodeStatesEvent};
 use crate::http::wire::ids::WireId;
 use crate::http::wire::node::ChatMessageNode;
+use crate::http::wire::sessions::RequestedSettingsResponse;
 use crate::http::wire::tree::OperationResponse;
 use crate::http::wire::world::DeltaResponse;
 use clotho_core::ids::NodeId;
@@ -363,6 +364,10 @@ fn settings_event(
                     let used = reader.session_card_versions(&stored.session)?;
                     let used: Vec<SessionCardResponse> = used.into_iter().map(Into::into).collect();
                     session.insert("cards".into(), json!(used));
+                }
+                "requested" => {
+                    let requested = RequestedSettingsResponse::new(&stored.session.requested);
+                    session.insert("requestedSettings".into(), json!(requested));
                 }
                 "persona" => _ = session.insert("personaId".into(), to.get(0).cloned().unwrap_or_default()),
                 name => _ = session.insert(field_name(name).to_owned(), to.clone()),

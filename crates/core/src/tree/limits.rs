@@ -14,7 +14,7 @@ pub const MAX_NEW_SESSION_LOREBOOKS: usize = 64;
 /// The maximum number of plugins of a session.
 const MAX_PLUGINS: usize = 64;
 /// The maximum length of a title, in characters.
-const MAX_TITLE_CHARS: usize = 300;
+pub const MAX_TITLE_CHARS: usize = 300;
 /// The maximum length of a connection profile's name, in characters.
 pub const MAX_PROFILE_NAME_CHARS: usize = 100;
 /// The maximum length of a folder's name in the list of sessions, in characters.

@@ -8,6 +8,7 @@ use super::openai;
 use crate::{
     Endpoint, ModelInfo, ProviderFailure, Request,
     dialect::{ChunkReader, ProviderDialect},
+    parameter_names::ParameterDialect,
     params,
 };
 use reqwest::Url;
@@ -35,6 +36,10 @@ pub(super) struct AzureDialect;
 impl ProviderDialect for AzureDialect {
     fn name(&self) -> &'static str {
         "azure"
+    }
+
+    fn parameter_dialect(&self, _endpoint: &Endpoint) -> ParameterDialect {
+        ParameterDialect::Vendor
     }
 
     fn reply_url(&self, endpoint: &Endpoint, model: &str) -> Result<Url, ProviderFailure> {

@@ -10,7 +10,9 @@ use crate::{
     error_text::ErrorScrubber,
     finish_reason,
     json::{count_at, strip_nul, text},
-    models, params,
+    models,
+    parameter_names::ParameterDialect,
+    params,
     tool_call_assembler::{ToolCallAssembler, ToolCallPiece, index_of},
 };
 use reqwest::Url;
@@ -47,6 +49,10 @@ pub(super) struct CohereDialect;
 impl ProviderDialect for CohereDialect {
     fn name(&self) -> &'static str {
         "cohere"
+    }
+
+    fn parameter_dialect(&self, _endpoint: &Endpoint) -> ParameterDialect {
+        ParameterDialect::Cohere
     }
 
     fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {

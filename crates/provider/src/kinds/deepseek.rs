@@ -7,7 +7,9 @@ use super::openai;
 use crate::{
     Endpoint, ModelInfo, ProviderFailure, Request, alternation,
     dialect::{ChunkReader, ProviderDialect},
-    models, params,
+    models,
+    parameter_names::ParameterDialect,
+    params,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
@@ -39,6 +41,10 @@ pub(super) struct DeepSeekDialect;
 impl ProviderDialect for DeepSeekDialect {
     fn name(&self) -> &'static str {
         "deepseek"
+    }
+
+    fn parameter_dialect(&self, _endpoint: &Endpoint) -> ParameterDialect {
+        ParameterDialect::DeepSeek
     }
 
     fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {

@@ -11,7 +11,9 @@ use crate::{
     error_text::ErrorScrubber,
     job_queue::{JobQueue, JobStatus},
     json::{count_at, strip_nul, text},
-    models, params,
+    models,
+    parameter_names::ParameterDialect,
+    params,
     stream_state::ModelNameTracker,
 };
 use reqwest::Url;
@@ -60,6 +62,10 @@ pub(super) struct HordeDialect;
 impl ProviderDialect for HordeDialect {
     fn name(&self) -> &'static str {
         "horde"
+    }
+
+    fn parameter_dialect(&self, _endpoint: &Endpoint) -> ParameterDialect {
+        ParameterDialect::Horde
     }
 
     fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {

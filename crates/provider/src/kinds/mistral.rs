@@ -9,7 +9,9 @@ use crate::{
     alternation::{self, AlternatingTurnPart, alternate},
     dialect::{ChunkReader, ProviderDialect},
     json::text,
-    models, params,
+    models,
+    parameter_names::ParameterDialect,
+    params,
     prefill_echo::PrefillEchoReader,
 };
 use reqwest::Url;
@@ -48,6 +50,10 @@ impl ProviderDialect for MistralDialect {
         "mistral"
     }
 
+    fn parameter_dialect(&self, _endpoint: &Endpoint) -> ParameterDialect {
+        ParameterDialect::Mistral
+    }
+
     fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {
         endpoint.url_with_api_prefix(&["v1"], &["chat", "completions"])
     }
@@ -76,8 +82,10 @@ impl ProviderDialect for MistralDialect {
     }
 
     fn reader(&self, request: &Request) -> Box<dyn ChunkReader> {
-        match request.messages.last().filter(|_| alternation::has_prefill(request)) {
-            Some(begun) => Box::new(PrefillEchoReader::new(openai::reader(), &begun.content)),
+        // Replies in a row are one turn, which the server repeats whole.
+        let story = alternate(request);
+        match story.turns.last().filter(|turn| turn.is_assistant && alternation::has_prefill(request)) {
+            Some(begun) => Box::new(PrefillEchoReader::new(openai::reader(), &text_of(&begun.parts))),
             None => openai::reader(),
         }
     }
@@ -100,14 +108,17 @@ impl ProviderDialect for MistralDialect {
     }
 }
 
+fn text_of(parts: &[AlternatingTurnPart]) -> String {
+    parts.iter().map(|part| part.text.as_str()).collect()
+}
+
 /// Returns the messages with alternating roles, and the tool rounds.
 fn messages(request: &Request) -> Vec<Value> {
     let story = alternate(request);
-    let join = |parts: &[AlternatingTurnPart]| parts.iter().map(|part| part.text.as_str()).collect::<String>();
-    let system = (!story.system.is_empty()).then(|| json!({"role": "system", "content": join(&story.system)}));
+    let system = (!story.system.is_empty()).then(|| json!({"role": "system", "content": text_of(&story.system)}));
     let turns = story.turns.iter().map(|turn| {
         let role = if turn.is_assistant { "assistant" } else { "user" };
-        json!({"role": role, "content": join(&turn.parts)})
+        json!({"role": role, "content": text_of(&turn.parts)})
     });
     let mut all: Vec<Value> = system.into_iter().chain(turns).collect();
     let begun = all.last_mut().filter(|last| request.rounds.is_empty() && text(last, "role") == Some("assistant"));

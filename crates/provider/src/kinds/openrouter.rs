@@ -9,7 +9,9 @@ use crate::{
     Endpoint, ModelInfo, ProviderFailure, Request, alternation,
     dialect::{ChunkReader, ProviderDialect},
     json::text,
-    models, params,
+    models,
+    parameter_names::ParameterDialect,
+    params,
 };
 use reqwest::Url;
 use serde_json::{Map, Value, json};
@@ -26,6 +28,10 @@ pub(super) struct OpenRouterDialect;
 impl ProviderDialect for OpenRouterDialect {
     fn name(&self) -> &'static str {
         "openrouter"
+    }
+
+    fn parameter_dialect(&self, _endpoint: &Endpoint) -> ParameterDialect {
+        ParameterDialect::OpenRouter
     }
 
     fn reply_url(&self, endpoint: &Endpoint, _model: &str) -> Result<Url, ProviderFailure> {

@@ -131,7 +131,7 @@ impl ForeignImport<'_> {
         // Write the lorebook and the messages.
         let owner = self.options.owner;
         let title = match session {
-            None => self.store.read(move |reader| reader.free_session_title(owner, &title)).await?,
+            None => self.store.read(move |reader| reader.unique_session_title(owner, &title)).await?,
             Some(_) => title,
         };
         let mut target = self.open_story_target(&tale, session, &title, &key, place).await?;

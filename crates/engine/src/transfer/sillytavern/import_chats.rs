@@ -192,7 +192,7 @@ impl ForeignImport<'_> {
             return Ok(title);
         }
         let owner = self.options.owner;
-        Ok(self.store.read(move |reader| reader.free_session_title(owner, &title)).await?)
+        Ok(self.store.read(move |reader| reader.unique_session_title(owner, &title)).await?)
     }
 
     /// Returns what the export index says about the story of some files.
