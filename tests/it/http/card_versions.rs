@@ -147,9 +147,12 @@ async fn import_over_character_becomes_version_and_its_scripts_wait() {
     assert_eq!(came["requestedSettings"], json!({"regexScripts": true}));
     let newest = &versions(&play.server, &address).await[0];
     assert_eq!((&newest["number"], &newest["origin"]), (&json!(2), &json!("import")));
+    let mut other_tab = play.server.open_socket(&play.sid, None).await;
     let told = use_card(&play, json!({"characterId": character_id(&address)})).await;
     assert_eq!(told["regexScripts"]["card"], false);
     assert_eq!(told["requestedSettings"]["regexScripts"]["card"], true);
+    let frame = other_tab.read_until_type("session.updated").await.pop().unwrap();
+    assert_eq!(frame["session"]["requestedSettings"], told["requestedSettings"]);
     play.run_turn("A wolf.").await;
     let sent = play.server.mock().requests().pop().unwrap()["messages"].to_string();
     assert!(sent.contains("A wolf.") && !sent.contains("A bear."), "{sent}");
