@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use clotho_core::ids::{ConnectionProfileId, PresetId};
+use clotho_core::oplog::Effect;
 use clotho_core::tree::edit::TreeError;
 use clotho_core::tree::limits;
 use clotho_core::tree::{
@@ -74,6 +75,13 @@ const LIST_SETTINGS: [&str; 3] = ["folder", "tags", "isPinned"];
 /// Returns whether settings only arrange the list of sessions.
 pub fn are_list_settings(settings: &[(String, Value)]) -> bool {
     settings.iter().all(|(name, _)| LIST_SETTINGS.contains(&name.as_str()))
+}
+
+/// Returns whether effects only arrange the list of sessions.
+pub fn are_list_effects(effects: &[Effect]) -> bool {
+    let is_of_list =
+        |effect: &Effect| matches!(effect, Effect::Setting { name, .. } if LIST_SETTINGS.contains(&name.as_str()));
+    !effects.is_empty() && effects.iter().all(is_of_list)
 }
 
 /// Reads a list of tags; `None` if it is no list of strings.

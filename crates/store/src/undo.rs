@@ -19,7 +19,7 @@ use super::arrange::NodeWorldDiff;
 use super::error::{StoreError, WriteError};
 use super::prepared::prepared;
 use super::rows::{NodeRow, OperationRow};
-use super::session_settings::setting_value;
+use super::session_settings::{are_list_effects, setting_value};
 use super::stored::StoredSession;
 use super::tables::operations;
 use super::tree_writes::{Actor, check_expected_version};
@@ -116,7 +116,8 @@ impl Tx<'_> {
         let plan = self.head_effects(&stored, &step, act)?;
         self.apply_effects(&mut stored, &plan)?;
         effects.extend(plan);
-        let entry = OperationDraft { kind: act, actor: Some(actor.user), at: actor.at, step: Some(number), effects };
+        let at = if are_list_effects(&effects) { stored.session.updated } else { actor.at };
+        let entry = OperationDraft { kind: act, actor: Some(actor.user), at, step: Some(number), effects };
         let op = self.append_operation(&mut stored, entry)?;
         let worlds = self.world_diffs(&stored, baseline)?;
         Ok(UndoResult { op, step: number, kind: step.kind, head: stored.session.head, worlds })

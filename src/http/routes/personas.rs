@@ -11,7 +11,8 @@ use crate::http::query::{PersonaIdPath, QueryParams};
 use crate::http::response::{ApiResponse, ApiResult, NoContent};
 use crate::http::upload_form::UploadForm;
 use crate::http::wire::cards::{
-    ChoosePersonaRequest, PersonaChoicesResponse, PersonaFields, PersonaResponse, PersonasImportResponse,
+    ChoosePersonaRequest, PersonaChoicesResponse, PersonaFields, PersonaResponse, PersonasImportQuery,
+    PersonasImportResponse,
 };
 use crate::http::wire::{PageQuery, PageResponse};
 use clotho_compat::interop::persona::{self, PersonaError};
@@ -55,11 +56,16 @@ pub async fn create(app: AppData, caller: Caller, body: JsonBody<PersonaFields>)
     ApiResponse::created(&PersonaResponse::from(new))
 }
 
-/// Imports the personas of another program.
+/// Imports the personas of another program. The default persona of a trusted file becomes the caller's if there is none.
 ///
 /// # Errors
 /// Returns an error if the file has none.
-pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult<PersonasImportResponse> {
+pub async fn import(
+    app: AppData,
+    caller: Caller,
+    query: QueryParams<PersonasImportQuery>,
+    form: UploadForm,
+) -> ApiResult<PersonasImportResponse> {
     if let Some(previous) = IdempotencyClaim::previous_result::<Vec<PersonaId>>() {
         let mut items = Vec::new();
         for id in previous {
@@ -71,11 +77,12 @@ pub async fn import(app: AppData, caller: Caller, form: UploadForm) -> ApiResult
     let (ids, now) = (app.ids.clone(), app.clock.now());
     let read = move || transfer::read_personas(&sent.bytes, sent.name.as_deref(), &ids, now);
     let (personas, report) = actix_web::web::block(read).await.map_err(ApiError::internal)??;
+    let is_trusted = query.0.trust.unwrap_or(false);
     let (stored, claim) = (personas.clone(), IdempotencyClaim::current());
     let write = move |tx: &mut Tx<'_>| {
         stored.iter().try_for_each(|persona| tx.put_persona(caller.0, persona))?;
         let is_default = |one: &&PersonaCard| one.card.get("metadata").is_some_and(is_default_there);
-        if let Some(default) = stored.iter().find(is_default) {
+        if let Some(default) = stored.iter().filter(|_| is_trusted).find(is_default) {
             tx.suggest_persona(caller.0, None, default.id)?;
         }
         tx.record_claim(claim.as_ref(), &stored.iter().map(|persona| persona.id).collect::<Vec<_>>())

@@ -224,6 +224,15 @@ pub struct CharacterFields {
     pub requested_settings: Option<()>,
 }
 
+/// How personas of another program are imported.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[into_params(parameter_in = Query)]
+pub struct PersonasImportQuery {
+    /// Whether the default persona of the file becomes the caller's if there is none; default `false`.
+    pub trust: Option<bool>,
+}
+
 /// The personas that new sessions get if a request names none.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -203,8 +203,12 @@ async fn persona_import_from_settings_reports_each_persona() {
         "personas": {"a.png": "Ann", "b.png": "Bo"},
         "persona_descriptions": {"a.png": {"description": "A smith.", "position": 0}, "b.png": {"description": "x".repeat(600 << 10)}},
     }});
+    let stranger = TestServer::start().await;
+    let untrusted = stranger.request("POST", "/api/personas/import");
+    untrusted.bytes(settings.to_string().as_bytes(), "application/json").send().await.expect(201);
+    assert_eq!(stranger.get("/api/personas/choices").await["defaultId"], Value::Null);
     let ask = || {
-        let ask = app.request("POST", "/api/personas/import").header("idempotency-key", "p1");
+        let ask = app.request("POST", "/api/personas/import?trust=true").header("idempotency-key", "p1");
         ask.bytes(settings.to_string().as_bytes(), "application/json").send()
     };
     let came = ask().await.expect(201);

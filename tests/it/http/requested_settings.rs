@@ -100,6 +100,40 @@ async fn undo_of_imported_changes_brings_no_withheld_settings() {
     assert_eq!(session["plugins"][0]["grants"], json!([]));
 }
 
+/// Folder, tags and pin arrange the list of their owner. An undo does not bring those of another owner either.
+#[tokio::test]
+async fn import_of_file_keeps_place_in_list_only_if_trusted() {
+    let play = start_with_settings(plain_card()).await;
+    let place = json!({"folder": "Summer", "tags": ["boat"], "isPinned": true});
+    patch(&play.server, &play.sid, place.clone()).await;
+    patch(&play.server, &play.sid, json!({"folder": "Winter"})).await;
+    patch(&play.server, &play.sid, place.clone()).await;
+    let none = json!({"folder": null, "tags": [], "isPinned": false});
+    for (query, expected) in [("", &none), ("?trust=true", &place)] {
+        let there = import_elsewhere(&play, query).await;
+        let session = there.session().await;
+        for name in ["folder", "tags", "isPinned"] {
+            assert_eq!(session[name], expected[name], "{query} {name}");
+        }
+    }
+    let there = import_elsewhere(&play, "").await;
+    there.server.request("POST", &there.chat_path("undo")).json(&json!({})).send().await;
+    assert_eq!(there.session().await["folder"], Value::Null);
+}
+
+/// The list of sessions sorts by the last play. To undo and redo a move to a folder is none.
+#[tokio::test]
+async fn undo_of_place_in_list_keeps_time_of_last_change() {
+    let play = start_with_settings(plain_card()).await;
+    let before = play.session().await["updatedAt"].clone();
+    patch(&play.server, &play.sid, json!({"folder": "Summer"})).await;
+    for (path, folder) in [("undo", json!(null)), ("redo", json!("Summer"))] {
+        play.post(path, json!({})).await;
+        let session = play.session().await;
+        assert_eq!((&session["folder"], &session["updatedAt"]), (&folder, &before), "{path}");
+    }
+}
+
 #[tokio::test]
 async fn import_of_trusted_file_applies_all_settings() {
     let play = start_with_settings(card_with_script()).await;

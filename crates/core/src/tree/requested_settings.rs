@@ -30,7 +30,7 @@ pub struct RequestedSettings {
 }
 
 /// The names of the settings that an import does not apply, as in the log.
-pub const WITHHELD_SETTINGS: [&str; 11] = [
+pub const WITHHELD_SETTINGS: [&str; 14] = [
     "cards",
     "model",
     "valuesModel",
@@ -42,6 +42,9 @@ pub const WITHHELD_SETTINGS: [&str; 11] = [
     "summaries",
     "plugins",
     "requested",
+    "folder",
+    "tags",
+    "isPinned",
 ];
 
 impl RequestedSettings {

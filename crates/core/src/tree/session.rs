@@ -66,7 +66,7 @@ pub struct Session {
 
 impl Session {
     /// Moves the settings that need the owner's consent into `requested`, and sets the defaults. Plugins stay, without
-    /// permissions. `has_scripts`: whether the cards or the preset have regex scripts.
+    /// permissions. Folder, tags and pin are dropped: they arrange a list of another owner. `has_scripts`: whether the cards or the preset have regex scripts.
     pub fn withhold_settings(&mut self, has_scripts: bool) {
         let grants = self.plugins.iter_mut().map(|plugin| {
             plugin.refused.clear();
@@ -78,6 +78,9 @@ impl Session {
             wants_scripts.then(|| std::mem::replace(&mut self.scripts, AllowedScripts { card: false, preset: false }));
         let summaries = std::mem::take(&mut self.summaries);
         self.profile = None;
+        self.folder = None;
+        self.tags.clear();
+        self.is_pinned = false;
         self.requested = RequestedSettings {
             model: self.model.take(),
             values_model: self.values_model.take(),
