@@ -201,6 +201,19 @@ impl Tx<'_> {
         })?;
         Ok(())
     }
+
+    /// Deletes the files of a card whose names begin with a prefix, which has no `%` and no `_`.
+    ///
+    /// # Errors
+    /// Returns an error if the database fails.
+    pub fn delete_card_files_below(&mut self, card: Uuid, prefix: &str) -> Result<(), WriteError> {
+        self.run(|conn| {
+            let own = card_files::table.filter(card_files::card.eq(card.as_bytes().to_vec()));
+            diesel::delete(own.filter(card_files::name.like(format!("{prefix}%")))).execute(conn)?;
+            Ok(())
+        })?;
+        Ok(())
+    }
 }
 
 /// Deletes the files and versions of cards that no longer exist.

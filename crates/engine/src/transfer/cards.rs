@@ -211,7 +211,7 @@ impl CharacterImport {
         }
     }
 
-    /// Replaces the character with the same id.
+    /// Replaces the character with the same id. Extensions and assets of the card before do not stay beside the new one.
     ///
     /// # Errors
     /// Returns an error if it does not exist or belongs to another user.
@@ -219,6 +219,8 @@ impl CharacterImport {
         let known = tx.stored_card_scripts(owner, self.character.id)?;
         self.put_script_consent(tx, owner, known.as_ref())?;
         tx.save_card_version(owner, &self.character, CardVersionOrigin::Imported)?;
+        tx.delete_card_file(self.character.id.uuid(), EXTENSIONS)?;
+        tx.delete_card_files_below(self.character.id.uuid(), BESIDE)?;
         self.put_files_and_lorebook(tx, owner)
     }
 
