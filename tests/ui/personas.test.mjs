@@ -94,7 +94,7 @@ describe("personas", () => {
     await row("Keeper").getByText("Locked to characters").click();
     await row("Keeper").getByRole("button", { name: "Unlock from Lockwood" }).click();
     await row("Keeper").getByRole("button", { name: "Unlock from Lockwood" }).waitFor({ state: "detached" });
-    await row("Walker").getByRole("button", { name: "Not the default any more" }).click();
+    await row("Walker").getByRole("button", { name: "Stop using as default" }).click();
     await row("Walker").getByRole("button", { name: "Use as default persona" }).waitFor();
     assert.deepEqual(await clotho.api("GET", "/api/personas/choices"), { defaultId: null, locks: [] });
     await close();

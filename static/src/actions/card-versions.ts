@@ -25,7 +25,7 @@ const MAX_PAGES = 100;
 export const readCardVersions = (cid: Id, cursor: string | null = null) =>
   api.cardVersions(cid, { limit: PAGE_SIZE, cursor });
 
-/** Reads a version, and the present card to compare it with. */
+/** Reads a version, and the current card to compare it with. */
 export async function readComparison(cid: Id, n: number) {
   const [version, now] = await Promise.all([api.cardVersion(cid, n), character(cid)]);
   return { older: version.character, now };
@@ -35,7 +35,7 @@ export async function readComparison(cid: Id, n: number) {
 export const newestVersionOf = async (cid: Id) =>
   (await api.cardVersions(cid, { limit: 1 }).catch(() => null))?.items[0]?.number ?? 0;
 
-/** Makes a version the present card, and asks where to use it. */
+/** Makes a version the current card, and asks where to use it. */
 export async function restoreCardVersion(cid: Id, n: number) {
   const restored = await attempt(() => api.restoreCardVersion(cid, n));
   if (!restored) return;

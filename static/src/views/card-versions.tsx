@@ -33,7 +33,7 @@ export function CardVersions({ characterId }: { characterId: Id }) {
   );
 }
 
-/** The versions of a card, newest first. Each opens a comparison with the present card. */
+/** The versions of a card, newest first. Each opens a comparison with the current card. */
 export function CardVersionList({ characterId }: { characterId: Id }) {
   const list = useSignal<CardVersionHead[] | null>(null);
   const next = useSignal<string | null>(null);

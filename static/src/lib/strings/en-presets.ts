@@ -49,7 +49,7 @@ export default {
   "script.user": "User input",
   "script.reply": "AI output",
   "script.lore": "World Info",
-  "script.waits": "It was imported and does not run.",
+  "script.waits": "Imported. It does not run before you allow it.",
   "script.on": "Enabled",
   "script.off": "off",
   "script.thoughts": "Reasoning",

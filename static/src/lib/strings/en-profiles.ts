@@ -17,5 +17,5 @@ export default {
   "profile.chosen": "Connection profile: {name}",
   "profile.unknown": "There is no connection profile “{name}”.",
   "profile.known": "There are: {names}.",
-  "profile.noneYet": "None is saved yet.",
+  "profile.noneYet": "No profile is saved yet.",
 };

@@ -3,8 +3,8 @@
 export default {
   "stories.search": "Search by title",
   "stories.order": "Sort",
-  "stories.by.updated": "Last played",
-  "stories.by.created": "Newest",
+  "stories.by.updated": "Last changed",
+  "stories.by.created": "Date created",
   "stories.by.title": "Title",
   "stories.by.length": "Length",
   "stories.tags": "Tags",

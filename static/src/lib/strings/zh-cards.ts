@@ -110,7 +110,7 @@ export default {
   "takeout.take": "导出",
   "command.personas": "用户设定",
   "use.title": "用于这个故事吗？",
-  "use.text": "这些是在故事打开时导入的。故事还没有使用它们。",
+  "use.text": "打开的故事还没有使用它们。",
   "use.book": "世界书",
   "use.persona": "用户设定",
   "use.preset": "预设",

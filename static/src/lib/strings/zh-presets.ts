@@ -44,7 +44,7 @@ export default {
   "script.user": "用户输入",
   "script.reply": "AI 输出",
   "script.lore": "世界书",
-  "script.waits": "它是导入的，现在不会运行。",
+  "script.waits": "它是导入的，你允许之后才会运行。",
   "script.on": "启用",
   "script.off": "停用",
   "script.thoughts": "推理",

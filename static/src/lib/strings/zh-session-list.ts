@@ -3,8 +3,8 @@
 export default {
   "stories.search": "按标题搜索",
   "stories.order": "排序",
-  "stories.by.updated": "最近游玩",
-  "stories.by.created": "最新创建",
+  "stories.by.updated": "最近更改",
+  "stories.by.created": "创建时间",
   "stories.by.title": "标题",
   "stories.by.length": "长度",
   "stories.tags": "标签",
