@@ -112,7 +112,7 @@ function Form({ character }: { character: Character }) {
       <div class="actions">
         <button type="button" onClick={() => showChatsOf(character.id)}>
           {icon("chat")}
-          <span>{t("stories.chatsOf", { name: character.name })}</span>
+          <span>{t("stories.chatsOfThis")}</span>
         </button>
         <button type="button" onClick={() => openDialog(null)}>
           {t("cancel")}
