@@ -105,7 +105,7 @@ describe("texts for users", () => {
     const { page, close } = await openPage(browser, { expected: LOAD_ERROR });
     await page.goto(clotho.base);
     await page.keyboard.press("Control+k");
-    const field = page.getByRole("combobox", { name: "Search all stories" });
+    const field = page.getByRole("dialog").getByRole("combobox");
     for (const query of ["-wolf", '""']) {
       await field.fill(query);
       await page.getByText("Enter a word to search for.").waitFor();
