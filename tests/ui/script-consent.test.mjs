@@ -127,7 +127,7 @@ describe("regex scripts of imported files", () => {
     await question(page).getByRole("button", { name: "Use what is selected" }).click();
     await question(page).waitFor({ state: "detached" });
     const soft = presets.getByRole("article", { name: "Tide soft", exact: true });
-    await soft.getByText("It was imported and does not run.").waitFor();
+    await soft.getByText("Imported. It does not run before you allow it.").waitFor();
     await checkAccessibility(page, "imported scripts that wait");
     const { items } = await clotho.api("GET", "/api/presets?kind=regex");
     const runs = Object.fromEntries(items.map(({ name, regexScripts }) => [name, regexScripts]));
