@@ -559,7 +559,7 @@ describe("a session with a model", () => {
     await failure.waitFor();
     await failure.getByRole("button", { name: "Change model" }).click();
     await page.getByRole("combobox", { name: "Model", exact: true }).selectOption("mock/m");
-    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("button", { name: "Save", exact: true }).click();
     await waitUntil(async () => (await readSession(path)).model === "mock/m", "the story has the other model");
     model.queueReply(["I am."]);
     await failure.getByRole("button", { name: "Try again" }).click();
