@@ -63,7 +63,7 @@ pub enum JsonScanFault {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{fault}")]
 pub struct JsonScanError {
-    /// Path of the fault; empty = the whole document. It ends in `…` if the fault is deeper than [`PATH_LEVELS`].
+    /// Path of the fault; empty = the whole document. It ends in `…` if the fault is deeper than eight levels.
     pub field: String,
     /// The fault.
     pub fault: JsonScanFault,
